@@ -65,7 +65,10 @@ std::string WhyNoContextParallel(const Cluster& cluster,
                                  const TrainingOptions& training,
                                  const PlacedStage& stage) {
   if (!training.flash_attention) return kNoFlashAttention;
+  int last_node = -1;
   for (const GpuId& gpu : stage.gpus) {
+    if (gpu.node == last_node) continue;
+    last_node = gpu.node;
     const Node& node = cluster.nodes[gpu.node];
     if (node.device.supports_flash_attention) continue;
     return absl::StrCat("flash attention does not run on ", node.device.type,
@@ -190,40 +193,57 @@ absl::Status CheckChunk(const PipelinePlan& plan, int chunk,
 class GpuOwners {
  public:
   explicit GpuOwners(const Cluster& cluster) : cluster_(cluster) {
+    int64_t num_gpus = 0;
     for (const Node& node : cluster.nodes) {
-      owners_.emplace_back(std::max(node.num_gpus, 0), kNobody);
+      first_of_node_.push_back(num_gpus);
+      num_gpus += std::max(node.num_gpus, 0);
     }
+    owners_.assign(num_gpus, kNobody);
   }
 
-  absl::Status Claim(GpuId gpu, int stage, const std::string& field) {
-    if (gpu.node < 0 || gpu.node >= static_cast<int>(owners_.size())) {
+  // Returns whether the GPU exists and nobody has it. If so, `stage` has it.
+  bool Claim(GpuId gpu, int stage) {
+    if (!Exists(gpu) || OwnerOf(gpu) != kNobody) return false;
+    OwnerOf(gpu) = stage;
+    return true;
+  }
+
+  // Returns why Claim returned false. Plans have many GPUs, and few are wrong.
+  absl::Status WhyNot(GpuId gpu, const std::string& field) {
+    const int num_nodes = static_cast<int>(cluster_.nodes.size());
+    if (gpu.node < 0 || gpu.node >= num_nodes) {
       return Bad(field, absl::StrCat("node ", gpu.node),
-                 absl::StrCat("one of the cluster's ", owners_.size(),
+                 absl::StrCat("one of the cluster's ", num_nodes,
                               " nodes, counted from 0"));
     }
-    const std::string& name = cluster_.nodes[gpu.node].name;
-    std::vector<int>& node = owners_[gpu.node];
-    if (gpu.index < 0 || gpu.index >= static_cast<int>(node.size())) {
-      return Bad(
-          field, absl::StrFormat("GPU %d of node %s", gpu.index, name),
-          absl::StrFormat("one of its %d GPUs, counted from 0", node.size()));
-    }
-    int& owner = node[gpu.index];
-    if (owner != kNobody) {
+    const Node& node = cluster_.nodes[gpu.node];
+    if (!Exists(gpu)) {
       return Bad(field,
-                 absl::StrFormat("GPU %d of node %s, which stages[%d] uses",
-                                 gpu.index, name, owner),
-                 "each GPU at most once in a plan");
+                 absl::StrFormat("GPU %d of node %s", gpu.index, node.name),
+                 absl::StrFormat("one of its %d GPUs, counted from 0",
+                                 std::max(node.num_gpus, 0)));
     }
-    owner = stage;
-    return absl::OkStatus();
+    return Bad(field,
+               absl::StrFormat("GPU %d of node %s, which stages[%d] uses",
+                               gpu.index, node.name, OwnerOf(gpu)),
+               "each GPU at most once in a plan");
   }
 
  private:
   static constexpr int kNobody = -1;  // No index of a stage.
 
+  bool Exists(GpuId gpu) const {
+    return gpu.node >= 0 &&
+           gpu.node < static_cast<int>(cluster_.nodes.size()) &&
+           gpu.index >= 0 && gpu.index < cluster_.nodes[gpu.node].num_gpus;
+  }
+  int& OwnerOf(GpuId gpu) {
+    return owners_[first_of_node_[gpu.node] + gpu.index];
+  }
+
   const Cluster& cluster_;
-  std::vector<std::vector<int>> owners_;
+  std::vector<int64_t> first_of_node_;  // Index of its first GPU.
+  std::vector<int> owners_;             // By GPU.
 };
 
 }  // namespace
@@ -249,8 +269,9 @@ absl::Status ValidatePlan(const ModelSpec& model, const Cluster& cluster,
       TANGRAM_RETURN_IF_ERROR(CheckChunk(plan, i, field));
     } else {
       for (size_t j = 0; j < stage.gpus.size(); ++j) {
-        TANGRAM_RETURN_IF_ERROR(owners.Claim(
-            stage.gpus[j], i, absl::StrCat(field, ".gpus[", j, "]")));
+        if (owners.Claim(stage.gpus[j], i)) continue;
+        return owners.WhyNot(stage.gpus[j],
+                             absl::StrCat(field, ".gpus[", j, "]"));
       }
     }
     TANGRAM_RETURN_IF_ERROR(

@@ -33,12 +33,13 @@ struct HashedStage {
 
 }  // namespace
 
+// Sets of GPUs in use seldom differ in the middle alone.
 size_t StageEstimator::GpusHash::operator()(Gpus gpus) const {
-  size_t hash = gpus.size();
-  for (const GpuId& gpu : gpus) {
-    hash = absl::HashOf(hash, gpu.node, gpu.index);
-  }
-  return hash;
+  if (gpus.empty()) return 0;
+  const GpuId& first = gpus.front();
+  const GpuId& last = gpus.back();
+  return absl::HashOf(gpus.size(), first.node, first.index, last.node,
+                      last.index);
 }
 
 template <typename Stage>

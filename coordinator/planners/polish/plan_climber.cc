@@ -321,33 +321,47 @@ class PlanClimber::Climb {
   bool Try(const PipelinePlan& wanted) {
     stopped_ |= observer_.ShouldStop();
     if (stopped_) return false;
-    // A runtime seldom changes plans, so the outline first saves most fits.
-    if (!IsRunnable(wanted) || !CanHelp(wanted)) return false;
+    if (!IsRunnable(wanted)) return false;
+    // A runtime seldom changes plans, and making the plan its own takes longer
+    // than to play it.
+    std::optional<Evaluation> played = PlayIfHelps(wanted);
+    if (!played.has_value()) return false;
     PipelinePlan plan = wanted;
     if (rules_.fit) {
       absl::StatusOr<PipelinePlan> fitted = rules_.fit(request_, wanted);
       if (!fitted.ok() || *fitted == current_.plan) return false;
       plan = *std::move(fitted);
+      if (plan != wanted) played = PlayIfHelps(plan);
+      if (!played.has_value()) return false;
     }
-    if (plan != wanted && !CanHelp(plan)) return false;
+    current_ = {std::move(plan), *std::move(played)};
+    imbalance_ = Imbalance(current_.evaluation);
+    if (IsFaster(current_.evaluation)) best_ = current_;
+    return true;
+  }
+
+  bool IsFaster(const Evaluation& played) const {
+    return played.iteration_time_s <
+           best_.evaluation.iteration_time_s * (1 - kLeastGain);
+  }
+
+  // Returns the evaluation of the plan if it fits, and is faster than the best
+  // or better balanced than the current one.
+  std::optional<Evaluation> PlayIfHelps(const PipelinePlan& plan) {
+    if (!CanHelp(plan)) return std::nullopt;
     num_played_ += plan.num_stages();
     absl::StatusOr<std::optional<Evaluation>> judged =
         JudgePlan(estimator_, plan, observer_);
     stopped_ |= !judged.ok();
-    if (!judged.ok() || !judged->has_value()) return false;
-    Evaluation& played = **judged;
-    if (played.measured_fraction < least_measured_) return false;
-    const double seconds = played.iteration_time_s;
-    const double best_s = best_.evaluation.iteration_time_s;
-    const double imbalance = Imbalance(played);
-    const bool is_faster = seconds < best_s * (1 - kLeastGain);
-    const bool is_better_balanced = seconds < best_s * (1 + kSlack) &&
-                                    imbalance < imbalance_ * (1 - kLeastGain);
-    if (!is_faster && !is_better_balanced) return false;
-    current_ = {std::move(plan), std::move(played)};
-    imbalance_ = imbalance;
-    if (is_faster) best_ = current_;
-    return true;
+    if (!judged.ok() || !judged->has_value()) return std::nullopt;
+    const Evaluation& played = **judged;
+    if (played.measured_fraction < least_measured_) return std::nullopt;
+    const bool is_better_balanced =
+        played.iteration_time_s <
+            best_.evaluation.iteration_time_s * (1 + kSlack) &&
+        Imbalance(played) < imbalance_ * (1 - kLeastGain);
+    if (!IsFaster(played) && !is_better_balanced) return std::nullopt;
+    return *std::move(judged);
   }
 
   // Returns whether the plan fits and may be fast enough.

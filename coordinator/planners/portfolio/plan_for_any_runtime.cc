@@ -34,7 +34,15 @@ namespace {
 // bring up to a quarter, where memory is scarce.
 constexpr double kFarBehind = 0.3;
 
-// Tells cheaply what plans of any kind would bring.
+// The fraction that polishing brings a plan for a runtime. Slower plans than
+// the best polished one and this are not looked for.
+constexpr double kPolishingBrings = 0.04;
+
+// Plans that small changes leave slower than the best by more than this
+// fraction hardly ever become the best by large ones.
+constexpr double kWorthLargeChanges = 0.025;
+
+// Tells cheaply what plans of any kind would bring, unless plans are polished.
 constexpr absl::string_view kHinter = "mist";
 
 std::vector<std::string> NamesOf(absl::Span<const PortfolioMember> members) {
@@ -83,8 +91,7 @@ class Search {
       TANGRAM_RETURN_IF_ERROR(SearchRuntimes(Members::kAll));
     }
     if (!best_.has_value()) return not_offered_;
-    TakeForAnyKind();
-    return absl::OkStatus();
+    return TakeForAnyKind();
   }
 
   // Returns the fastest plan that a runtime runs.
@@ -153,11 +160,11 @@ class Search {
 
   double LeastScouted() const { return tried_.front().search.scouted_s(); }
 
-  // Returns the time, in seconds, of plans that may become the fastest by
-  // polishing.
-  double WorthPolishing() const {
+  // Returns the time, in seconds, of plans that take longer than the best so
+  // far by the fraction. Infinite: there is none.
+  double SlowerThanBest(double fraction) const {
     return best_.has_value()
-               ? best_->evaluation.iteration_time_s * (1 + kWorthPolishing)
+               ? best_->evaluation.iteration_time_s * (1 + fraction)
                : kInfinity;
   }
 
@@ -283,16 +290,17 @@ class Search {
     alternative.parallelizers = NamesOf(members);
     const bool is_limited = parts_.scout != nullptr && best_.has_value();
     const double incumbent_s =
-        is_limited ? IncumbentSeconds(*best_) : kInfinity;
+        is_limited ? SlowerThanBest(kPolishingBrings) : kInfinity;
     if (tried.is_finished) {
       tried.search =
           RuntimeSearch(*tried.runtime, parts_.choice, request_, observer_);
     }
     tried.is_finished = true;
-    absl::StatusOr<PlanResult> result =
-        tried.search.Finish({.members = members,
-                             .incumbent_s = incumbent_s,
-                             .worth_polishing_s = WorthPolishing()});
+    absl::StatusOr<PlanResult> result = tried.search.Finish(
+        {.members = members,
+         .incumbent_s = incumbent_s,
+         .worth_polishing_s = SlowerThanBest(kWorthPolishing),
+         .worth_leaping_s = SlowerThanBest(kWorthLargeChanges)});
     if (absl::IsUnimplemented(result.status())) {
       alternative.reason = std::string(result.status().message());
       return absl::OkStatus();
@@ -319,9 +327,12 @@ class Search {
     return absl::OkStatus();
   }
 
-  // Looks for plans of any kind that are faster than the best for a runtime, or
-  // for any at all if there is none.
+  // Tells what plans of any kind bring at least: the best for a runtime,
+  // polished without its rules. If there is none, looks for any at all.
   absl::Status Hint() {
+    if (as_asked_.has_value() && parts_.choice.search.polish) {
+      return absl::OkStatus();  // See TakeForAnyKind.
+    }
     std::vector<std::string> hinters = {std::string(kHinter)};
     if (!best_.has_value() || !parts_.asked(hinters).ok()) {
       hinters = parts_.runtimes.FreeParallelizers(request_.model);
@@ -355,18 +366,21 @@ class Search {
   }
 
   // Makes the best plan of a runtime that of any kind too if it is faster, also
-  // as asked.
-  void TakeForAnyKind() {
-    if (!as_asked_.has_value()) return;
-    if (of_any_kind_.plan.has_value() &&
-        of_any_kind_.evaluation.iteration_time_s <=
-            as_asked_->iteration_time_s) {
-      return;
+  // as asked and polished without the rules of the runtime.
+  absl::Status TakeForAnyKind() {
+    if (!as_asked_.has_value()) return absl::OkStatus();
+    PlanResult taken{.plan = best_->plan, .evaluation = *as_asked_};
+    if (parts_.choice.search.polish) {
+      TANGRAM_RETURN_IF_ERROR(
+          PolishResult(request_, /*rules=*/{}, Reach::kNear, observer_, taken));
     }
     PlanResult& result = of_any_kind_;
+    if (result.plan.has_value() && !IsBetter(taken, result)) {
+      return absl::OkStatus();
+    }
     result.lower_bound_s = 0;  // None is proven for plans for a runtime.
-    result.plan = best_->plan;
-    result.evaluation = *as_asked_;
+    result.plan = std::move(taken.plan);
+    result.evaluation = std::move(taken.evaluation);
     result.islands = best_->islands;
     result.unused_islands = best_->unused_islands;
     result.runners_up = best_->runners_up;
@@ -376,6 +390,8 @@ class Search {
     result.notes.push_back(absl::StrCat("runtime any: the plan for ",
                                         runtime_->name(),
                                         " is the fastest that was found"));
+    absl::c_move(taken.notes, std::back_inserter(result.notes));
+    return absl::OkStatus();
   }
 
   // Returns the entry of plans of any kind.

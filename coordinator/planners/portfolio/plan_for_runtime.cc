@@ -57,6 +57,12 @@ std::vector<std::optional<CollectiveLibrary>> LibrariesOf(
   return {all.begin(), all.end()};
 }
 
+bool FixesDegrees(absl::Span<const RuntimeVariant> variants) {
+  return absl::c_any_of(variants, [](const RuntimeVariant& variant) {
+    return variant.stages.tp_degree > 0 || variant.ends.tp_degree > 0;
+  });
+}
+
 // The most plans that are polished for one runtime.
 constexpr size_t kMostPolished = 4;
 
@@ -99,13 +105,18 @@ class RuntimeSearch::Parts {
     if (!refusal_.ok() || !scout.SliceModel(request_.model).ok()) {
       return absl::OkStatus();
     }
-    for (Attempt& attempt : attempts_) {
-      PipelineRules rules = RulesOf(attempt);
+    std::vector<Attempt*> order;
+    for (Attempt& attempt : attempts_) order.push_back(&attempt);
+    // Values of degrees ascend. Plans of large ones are found in less time and
+    // limit the searches for others.
+    if (FixesDegrees(variants_)) absl::c_reverse(order);
+    for (Attempt* const attempt : order) {
+      PipelineRules rules = RulesOf(*attempt);
       rules.persists = false;
       TANGRAM_ASSIGN_OR_RETURN(PlanResult result, Try(rules, scout));
       if (!result.plan.has_value()) continue;
-      attempt.scouted_s = result.evaluation.iteration_time_s;
-      Keep(attempt, std::move(result));
+      attempt->scouted_s = result.evaluation.iteration_time_s;
+      Keep(*attempt, std::move(result));
     }
     absl::c_stable_sort(attempts_, [](const Attempt& a, const Attempt& b) {
       return a.scouted_s < b.scouted_s;
@@ -151,7 +162,7 @@ class RuntimeSearch::Parts {
           .infeasible = Infeasible{.reason = absl::StrCat(runtime_.name(), ": ",
                                                           refusal_.message())}};
     }
-    incumbent_s_ = asked.incumbent_s;
+    incumbent_s_ = asked.incumbent_s * ClosedFormExcess();
     std::vector<std::string> left_out;
     if (!asked.members.empty()) {
       TANGRAM_ASSIGN_OR_RETURN(const MixableMembers mixable,
@@ -160,8 +171,7 @@ class RuntimeSearch::Parts {
       AddLimits(left_out, limits_);
       TANGRAM_RETURN_IF_ERROR(TryAll(mixable));
     }
-    TANGRAM_ASSIGN_OR_RETURN(PlanResult result,
-                             Polished(asked.worth_polishing_s));
+    TANGRAM_ASSIGN_OR_RETURN(PlanResult result, Polished(asked));
     result.stats = stats_;
     result.lower_bound_s = lower_bound_s_;
     result.certificate = scope_;
@@ -194,6 +204,15 @@ class RuntimeSearch::Parts {
     std::optional<CollectiveLibrary> library;
     double scouted_s = kInfinity;  // The scout's plan, if it was the best.
   };
+
+  // Returns by how much the closed form of a plan may exceed its judged time:
+  // as much as that of the scout's plan does, whose stages are as deep and
+  // which the runtime changed likewise.
+  double ClosedFormExcess() const {
+    if (!HasPlan()) return 1;
+    return std::max(1.0,
+                    best().closed_form_s / best().evaluation.iteration_time_s);
+  }
 
   absl::Status TryAll(const MixableMembers& mixable) {
     std::vector<SlicePlanSource*> sources;
@@ -302,12 +321,12 @@ class RuntimeSearch::Parts {
   bool HasPlan() const { return !kept_.empty() && best().plan.has_value(); }
   const PlanResult& best() const { return kept_.front().result; }
 
-  // Returns the best of the results after polishing those that take at most
-  // `worth_polishing_s`, and the best of them once more.
-  absl::StatusOr<PlanResult> Polished(double worth_polishing_s) {
+  // Returns the best of the results after polishing those that are worth it,
+  // and the best of them by large changes.
+  absl::StatusOr<PlanResult> Polished(const RuntimeMembers& asked) {
     const auto is_worth_it = [&](const Kept& kept) {
       return choice_.search.polish &&
-             kept.result.evaluation.iteration_time_s <= worth_polishing_s;
+             kept.result.evaluation.iteration_time_s <= asked.worth_polishing_s;
     };
     Kept* best = &kept_.front();
     for (Kept& kept : kept_) {
@@ -317,7 +336,10 @@ class RuntimeSearch::Parts {
     }
     const Reach far =
         choice_.search.schedules ? Reach::kSchedules : Reach::kFar;
-    if (is_worth_it(*best)) TANGRAM_RETURN_IF_ERROR(Polish(far, *best));
+    if (is_worth_it(*best) &&
+        best->result.evaluation.iteration_time_s <= asked.worth_leaping_s) {
+      TANGRAM_RETURN_IF_ERROR(Polish(far, *best));
+    }
     return std::move(best->result);
   }
 

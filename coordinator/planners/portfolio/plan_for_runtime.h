@@ -23,10 +23,12 @@ absl::Status CheckRuntime(const PlanningRuntime& runtime,
 // The members that a search for a runtime asks, and how long its plan may take.
 struct RuntimeMembers {
   std::vector<PortfolioMember> members;  // None: the scout's plan is enough.
-  // Plans that take longer, in seconds, are not looked for.
+  // Plans that are judged to take longer, in seconds, are not looked for.
   double incumbent_s = kInfinity;
   // Plans that take longer, in seconds, are not polished.
   double worth_polishing_s = kInfinity;
+  // Plans that take longer, in seconds, are not polished by large changes.
+  double worth_leaping_s = kInfinity;
 };
 
 // A search for the plans that one runtime can run. There is one search for each

@@ -14,6 +14,9 @@ namespace {
 
 constexpr double kNever = kInfinity;
 
+// Sums of the same stages in another order differ in their last digits.
+constexpr double kRounding = 1 + 1e-9;
+
 // A partial solution: the stages of a pipeline from some layer to the end.
 struct Label {
   double slowest_s = 0;
@@ -22,6 +25,8 @@ struct Label {
   int end = 0;         // End of its first stage.
   int submesh = 0;     // Submesh of its first stage.
   int next = -1;       // Index of the label without the first stage.
+  // The slowest stage and the latency by StageOption::pass_s.
+  PipelineBound passes = {};
 };
 
 // Labels of which none is at least as good as another in both total and
@@ -104,6 +109,9 @@ class Solver {
         grid_(max_stages_ * problem.MostSeconds()),
         poll_(options.should_stop),
         bounds_(problem, options.trailing_stages, &poll_),
+        most_s_(options.limit_s * kRounding),
+        pass_bounds_(problem, options.trailing_stages, &poll_,
+                     &StageOption::pass_s),
         with_fewer_stages_(StateOf(num_layers_, 0, 0)) {}
 
   InterOperatorAnswer Run() {
@@ -170,6 +178,8 @@ class Solver {
 
   // Appends the non-dominated labels of one state.
   Range FillState(int stages, int begin, int device, int submesh) {
+    passes_before_ = pass_bounds_.Before(begin, device);
+    if (IsTooSlow(pass_bounds_.From(begin, num_devices_ - device))) return {};
     Front& with_fewer_stages =
         with_fewer_stages_[StateOf(begin, device, submesh)];
     fewer_ = &with_fewer_stages;
@@ -193,12 +203,14 @@ class Solver {
   void PriceStages(int stages_behind) {
     seconds_.assign(static_cast<size_t>(problem_.num_rows()) * num_submeshes_,
                     kNever);
+    pass_s_.assign(seconds_.size(), 0);
     for (int row = 0; row < problem_.num_rows(); ++row) {
       for (int submesh = 0; submesh < num_submeshes_; ++submesh) {
         const StageOption* option = OptionFor(row, submesh, stages_behind);
         if (option == nullptr) continue;
-        seconds_[static_cast<size_t>(row) * num_submeshes_ + submesh] =
-            grid_.Round(option->seconds);
+        const size_t i = static_cast<size_t>(row) * num_submeshes_ + submesh;
+        seconds_[i] = grid_.Round(option->seconds);
+        pass_s_[i] = option->pass_s;
       }
     }
   }
@@ -219,6 +231,12 @@ class Solver {
                : seconds_[static_cast<size_t>(row) * num_submeshes_ + submesh];
   }
 
+  // Returns what of StageSeconds counts for the limit. The stage exists.
+  double PassSeconds(int begin, int end, int submesh) const {
+    const size_t row = problem_.RowOf(begin, end);
+    return pass_s_[row * num_submeshes_ + submesh];
+  }
+
   void AddLastStage(int begin, int device, int submesh) {
     ++answer_.steps;
     if (problem_.use_all_devices &&
@@ -227,10 +245,12 @@ class Solver {
     }
     const double seconds = StageSeconds(begin, num_layers_, submesh);
     if (seconds == kNever) return;
+    const double pass_s = PassSeconds(begin, num_layers_, submesh);
     AddLabel({.slowest_s = seconds,
               .latency_s = seconds,
               .end = num_layers_,
-              .submesh = submesh});
+              .submesh = submesh,
+              .passes = {.slowest_s = pass_s, .latency_s = pass_s}});
   }
 
   // Adds labels whose first stage runs from `begin` to at most `last_end`,
@@ -249,12 +269,20 @@ class Solver {
                     .latency_s = seconds + after.latency_s})) {
         continue;
       }
+      const double pass_s = PassSeconds(begin, end, submesh);
+      const PipelineBound passes =
+          pass_bounds_.From(end, num_devices_ - next_device);
+      if (IsTooSlow({.slowest_s = std::max(pass_s, passes.slowest_s),
+                     .latency_s = pass_s + passes.latency_s})) {
+        continue;
+      }
       for (const int next : problem_.SubmeshesAt(next_device)) {
         const Range rest = level_.labels[StateOf(end, next_device, next)];
         if (rest.empty()) continue;
-        AddBefore(rest, end, submesh,
-                  seconds + grid_.Round(problem_.TransferSeconds(
-                                end, next_device, submesh, next)));
+        const double transfer_s =
+            problem_.TransferSeconds(end, next_device, submesh, next);
+        AddBefore(rest, end, submesh, seconds + grid_.Round(transfer_s),
+                  pass_s + transfer_s);
       }
     }
   }
@@ -262,7 +290,8 @@ class Solver {
   // Adds one stage before each label of `rest`. Among the labels that are
   // faster than this stage, only the last can be optimal: it has the least
   // latency.
-  void AddBefore(Range rest, int end, int submesh, double seconds) {
+  void AddBefore(Range rest, int end, int submesh, double seconds,
+                 double pass_s) {
     answer_.steps += rest.end - rest.begin;
     poll_.After(rest.end - rest.begin);
     int next = rest.begin;
@@ -270,11 +299,14 @@ class Solver {
       ++next;
     }
     for (; next < rest.end; ++next) {
+      const PipelineBound& passes = labels_[next].passes;
       AddLabel({.slowest_s = std::max(seconds, labels_[next].slowest_s),
                 .latency_s = seconds + labels_[next].latency_s,
                 .end = end,
                 .submesh = submesh,
-                .next = next});
+                .next = next,
+                .passes = {.slowest_s = std::max(pass_s, passes.slowest_s),
+                           .latency_s = pass_s + passes.latency_s}});
     }
   }
 
@@ -292,7 +324,18 @@ class Solver {
     return whole_.Covers(rest);
   }
 
+  // Returns whether every pipeline that ends with stages of such passes
+  // exceeds the limit.
+  bool IsTooSlow(const PipelineBound& passes) const {
+    return most_s_ < kInfinity &&
+           ClosedFormSeconds(
+               passes_before_.latency_s + passes.latency_s,
+               std::max(passes_before_.slowest_s, passes.slowest_s),
+               options_.num_microbatches) > most_s_;
+  }
+
   void AddLabel(Label label) {
+    if (IsTooSlow(label.passes)) return;
     label.total_s = TotalSeconds(label);
     if (!fewer_->Covers(label) && !IsBeaten(label)) front_.Add(label);
   }
@@ -347,16 +390,20 @@ class Solver {
   const Grid grid_;
   StopPoll poll_;
   const PipelineBounds bounds_;
+  const double most_s_;  // The limit, with room for rounding.
+  const PipelineBounds pass_bounds_;
 
   std::vector<Label> labels_;
   Level level_;                  // The level computed last.
   std::vector<double> seconds_;  // For the present level, by row and submesh.
+  std::vector<double> pass_s_;   // Likewise.
   Front front_;                  // For the present state.
   // By state: labels of all levels before. The next two belong to the present
   // state.
   std::vector<Front> with_fewer_stages_;
   const Front* fewer_ = nullptr;
   PipelineBound before_;
+  PipelineBound passes_before_;
   Front whole_;  // Whole pipelines of all levels before.
   InterOperatorAnswer answer_;
 };

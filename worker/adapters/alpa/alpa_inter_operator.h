@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "common/base/infinity.h"
 #include "worker/adapters/alpa/alpa_inter_operator_problem.h"
 
 namespace tangram::alpa {
@@ -30,6 +31,9 @@ struct ChosenPipeline {
 struct InterOperatorOptions {
   int num_microbatches = 1;
   int trailing_stages = 0;  // Stages behind the slice.
+  // Pipelines are of no use if their closed form, of StageOption::pass_s and
+  // transfers, exceeds it.
+  double limit_s = kInfinity;
   // Polled once for each number of stages. Empty: never stops.
   std::function<bool()> should_stop;
 };
@@ -52,7 +56,8 @@ struct InterOperatorAnswer {
 // stages precede or follow. These are the pipelines that none with at most as
 // many stages beats in both total and latency Σ t_s. (If another stage is the
 // slowest, only latency counts. For every time of that stage, the pipeline that
-// is better in both stays better.)
+// is better in both stays better.) Pipelines above the limit are left out, and
+// so do not keep out others, as the total counts more than the closed form.
 //
 // Deviates from the paper, which solves
 //   f(s, i, d) = min over k, m, c of f(s - 1, k, d - |m|) + C[i][k][m][c]

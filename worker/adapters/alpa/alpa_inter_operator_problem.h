@@ -15,6 +15,8 @@ struct StageOption {
   double seconds = 0;
   int max_trailing_stages = 0;
   int config = 0;  // The caller's identifier.
+  // The part of `seconds` that closed forms count. 0: unknown.
+  double pass_s = 0;
 };
 
 // The stages that a pipeline may use, as numbers. A stage holds layers [begin,

@@ -15,7 +15,8 @@ constexpr double kRounding = 1 - 1e-9;
 }  // namespace
 
 PipelineBounds::PipelineBounds(const InterOperatorProblem& problem,
-                               int trailing_stages, StopPoll* poll) {
+                               int trailing_stages, StopPoll* poll,
+                               double StageOption::*const time) {
   const auto stops = [poll](int steps) {
     return poll != nullptr && poll->After(steps);
   };
@@ -25,12 +26,11 @@ PipelineBounds::PipelineBounds(const InterOperatorProblem& problem,
     for (int submesh = 0; submesh < problem.num_submeshes(); ++submesh) {
       for (const StageOption& option : problem.OptionsOf(row, submesh)) {
         if (option.max_trailing_stages < trailing_stages) continue;
-        const double seconds = option.seconds * kRounding;
+        const double seconds = option.*time * kRounding;
         Least& least = of_row[row];
         least.latency_s = std::min(least.latency_s, seconds);
         least.device_seconds =
             std::min(least.device_seconds, problem.size_of(submesh) * seconds);
-        break;  // Options are sorted by time.
       }
     }
   }

@@ -20,9 +20,11 @@ struct PipelineBound {
 // |m|·C[i][k][m].
 class PipelineBounds {
  public:
-  // The bounds are of no use if `poll`, which may be null, stops.
+  // Bounds sums of `seconds`. The bounds are of no use if `poll`, which may be
+  // null, stops.
   PipelineBounds(const InterOperatorProblem& problem, int trailing_stages,
-                 StopPoll* poll = nullptr);
+                 StopPoll* poll = nullptr,
+                 double StageOption::*seconds = &StageOption::seconds);
 
   // Returns the bound on the layers [0, layer).
   PipelineBound Before(int layer, int num_devices) const {

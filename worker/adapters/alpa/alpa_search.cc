@@ -48,6 +48,7 @@ class Search {
       const InterOperatorAnswer found = SolveInterOperator(
           problem, {.num_microbatches = tables_.num_microbatches(),
                     .trailing_stages = trailing_stages,
+                    .limit_s = options_.limit_s,
                     .should_stop = options_.should_stop});
       answer_.search_steps += found.steps;
       const int covers = AddPlans(found);
@@ -62,8 +63,9 @@ class Search {
     }
     KeepNonDominated(answer_.plans);
     if (answer_.plans.empty()) {
-      answer_.infeasible =
-          answer_.truncated ? WhyNoPlan(std::nullopt) : WhyNoPlan(LeastShort());
+      answer_.infeasible = answer_.truncated
+                               ? WhyNoPlan(std::nullopt)
+                               : WhyNoPlan(LeastShort(), options_.limit_s);
     }
     return std::move(answer_);
   }

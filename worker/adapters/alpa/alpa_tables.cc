@@ -122,7 +122,8 @@ std::vector<StageOption> StageTables::OptionsOf(int begin, int end,
         {.seconds = cost.forward_s + cost.backward_s +
                     (cost.sync_s + cost.optimizer_s) / num_microbatches_,
          .max_trailing_stages = borne,
-         .config = config});
+         .config = config,
+         .pass_s = cost.forward_s + cost.backward_s});
   }
   return options;
 }

@@ -109,7 +109,7 @@ double Depth::CostWithin(int stage, LayerRange range, int trailing_stages,
 
 // First finds the least slowest stage, exactly. Then, for each margin,
 // minimises the sum over stages of time, or of time and synchronisation, under
-// the bound  slowest · margin.
+// the bound  slowest · margin, but at most the slowest stage that is of use.
 std::vector<SlicePlan> Depth::Best(int trailing_stages) {
   const auto seconds = [&](int stage, int begin, int end) {
     return SecondsOf(stage, {begin, end}, trailing_stages);
@@ -128,7 +128,7 @@ std::vector<SlicePlan> Depth::Best(int trailing_stages) {
   slowest_s_ = *slowest_s;
   std::vector<SlicePlan> plans;
   for (const double margin : kSlowestMargins) {
-    const double bound_s = slowest_s_ * margin;
+    const double bound_s = std::min(slowest_s_ * margin, most_s_);
     for (const Goal goal : {Goal::kTime, Goal::kTimeAndSync}) {
       const auto cost = [&](int stage, int begin, int end) {
         return CostWithin(stage, {begin, end}, trailing_stages, bound_s, goal);
@@ -138,6 +138,7 @@ std::vector<SlicePlan> Depth::Best(int trailing_stages) {
         plans.push_back(PlanOf(ends, trailing_stages, bound_s, goal));
       }
     }
+    if (bound_s == most_s_) break;
   }
   if (poll_.stopped()) return {};
   return plans;

@@ -145,10 +145,12 @@ InterOperatorProblem RandomProblem(std::mt19937& rng) {
       for (int m = 0; m < static_cast<int>(sizes.size()); ++m) {
         std::vector<StageOption> options;
         for (int config = pick(0, 8) / 2; config > 0; --config) {
-          options.push_back(
-              {.seconds = (end - begin) * pick(60, 200) / std::sqrt(sizes[m]),
-               .max_trailing_stages = pick(0, 6),
-               .config = config});
+          const double seconds =
+              (end - begin) * pick(60, 200) / std::sqrt(sizes[m]);
+          options.push_back({.seconds = seconds,
+                             .max_trailing_stages = pick(0, 6),
+                             .config = config,
+                             .pass_s = seconds});
         }
         problem.SetOptions(row, m, std::move(options));
       }
@@ -389,6 +391,40 @@ TEST(InterOperatorTest, TotalIsThatOfThePaperAndOfUpstream) {
     EXPECT_THAT(total_s, DoubleNear(upstream_s, 1e-9));
   }
   EXPECT_GT(some, 50);
+}
+
+// Returns (stages, total, latency) of pipelines, rounded.
+std::vector<std::tuple<int, double, double>> MeritsOf(
+    const InterOperatorAnswer& answer, int num_microbatches, double limit_s) {
+  std::vector<std::tuple<int, double, double>> merits;
+  for (const ChosenPipeline& pipeline : answer.pipelines) {
+    const double total_s =
+        pipeline.latency_s + (num_microbatches - 1) * pipeline.slowest_s;
+    if (total_s > limit_s) continue;
+    merits.emplace_back(static_cast<int>(pipeline.stages.size()), total_s,
+                        pipeline.latency_s);
+  }
+  return merits;
+}
+
+TEST(InterOperatorTest, FindsAllWithinTheLimit) {
+  std::mt19937 rng(2022);
+  for (int i = 0; i < 300; ++i) {
+    const InterOperatorProblem problem = RandomProblem(rng);
+    InterOperatorOptions options{.num_microbatches = 1 + i % 9};
+    const auto all = SolveInterOperator(problem, options);
+    if (all.pipelines.empty()) continue;
+    const ChosenPipeline& some = all.pipelines[i % all.pipelines.size()];
+    options.limit_s =
+        some.latency_s + (options.num_microbatches - 1) * some.slowest_s;
+
+    const auto within = SolveInterOperator(problem, options);
+
+    EXPECT_EQ(MeritsOf(within, options.num_microbatches, kInfinity),
+              MeritsOf(all, options.num_microbatches, options.limit_s))
+        << "problem " << i;
+    EXPECT_LE(within.steps, all.steps);
+  }
 }
 
 }  // namespace
