@@ -13,10 +13,10 @@ namespace tangram {
 namespace {
 
 // A search of such a problem takes milliseconds: GPUs times layers.
-constexpr int kSmallProblem = 320;
+constexpr int kSmallProblem = 200;
 
 // Ways to leave out nodes of small problems.
-constexpr size_t kMostPieces = 16;
+constexpr size_t kMostPieces = 12;
 
 // Beyond, a second search would take too long.
 constexpr int kMostGpus = 256;
@@ -118,8 +118,7 @@ class Narrower {
       if (batch % size != 0) continue;
       PlanRequest fixed = request;
       fixed.pipeline_microbatch_size = size;
-      Add(std::move(fixed),
-          absl::StrCat(what, "with microbatches of ", size));
+      Add(std::move(fixed), absl::StrCat(what, "with microbatches of ", size));
     }
   }
 
@@ -164,10 +163,9 @@ class Narrower {
   Numbers HandyNumbers() const {
     Numbers handy = all_;
     for (size_t i = 0; i < handy.size(); ++i) {
-      const int gpus =
-          request_.cluster->nodes[alike_[i].front()].num_gpus;
-      while (handy[i] > 1 && IsAwkward(handy[i] * gpus,
-                                       request_.training.global_batch_size)) {
+      const int gpus = request_.cluster->nodes[alike_[i].front()].num_gpus;
+      while (handy[i] > 1 &&
+             IsAwkward(handy[i] * gpus, request_.training.global_batch_size)) {
         --handy[i];
       }
     }
@@ -184,7 +182,8 @@ class Narrower {
     }
     absl::c_copy(left_out,
                  std::back_inserter(request.constraints.exclude_nodes));
-    Add(std::move(request), absl::StrCat("without ", absl::StrJoin(left_out, ", ")));
+    Add(std::move(request),
+        absl::StrCat("without ", absl::StrJoin(left_out, ", ")));
   }
 
   const PlanRequest& request_;

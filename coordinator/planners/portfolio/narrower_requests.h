@@ -34,7 +34,7 @@ struct NarrowerRequest {
 std::vector<NarrowerRequest> NarrowerRequests(const PlanRequest& request,
                                               absl::Span<const Island> islands);
 
-inline constexpr int kMostNarrower = 64;
+inline constexpr int kMostNarrower = 32;
 
 }  // namespace tangram
 

@@ -26,7 +26,7 @@ constexpr double kWorthPolishingFar = 0.4;
 // Returns the most of them: the more, the smaller the problem is.
 size_t MostPolished(const PlanRequest& request) {
   const int size = request.cluster->num_gpus() * request.model.num_layers();
-  return std::clamp(1600 / size, 6, 20);
+  return std::clamp(1200 / size, 6, 15);
 }
 
 // Plans one request in several ways, and keeps the fastest plan.
@@ -37,9 +37,9 @@ class Ways {
       : choice_(choice), source_(source), rules_(rules), observer_(observer) {}
 
   absl::Status Plan(const PlanRequest& request) {
-    TANGRAM_ASSIGN_OR_RETURN(
-        best_, CreateJudgedPlanner(choice_, source_, rules_)
-                   ->Plan(request, observer_));
+    TANGRAM_ASSIGN_OR_RETURN(best_,
+                             CreateJudgedPlanner(choice_, source_, rules_)
+                                 ->Plan(request, observer_));
     stats_ = best_.stats;
     limits_ = best_.limits;
     KeepLeastBound(best_, lower_bound_s_);
@@ -53,9 +53,9 @@ class Ways {
     for (const IslandSplit& split : splits) {
       PlannerChoice divided = choice_;
       divided.search.split = split;
-      TANGRAM_ASSIGN_OR_RETURN(
-          PlanResult result, CreateJudgedPlanner(divided, source_, rules_)
-                                 ->Plan(request, observer_));
+      TANGRAM_ASSIGN_OR_RETURN(PlanResult result,
+                               CreateJudgedPlanner(divided, source_, rules_)
+                                   ->Plan(request, observer_));
       Count(result);
       Keep(std::move(result), "");
     }
@@ -75,14 +75,13 @@ class Ways {
     PlannerChoice near = choice_;
     near.search.polishes_far = false;
     PipelineRules rules = rules_;
-    rules.incumbent_s =
-        std::min(rules.incumbent_s,
-                 IncumbentSeconds(best_) * (1 + kWorthPolishingFar));
+    rules.incumbent_s = std::min(
+        rules.incumbent_s, IncumbentSeconds(best_) * (1 + kWorthPolishingFar));
     std::vector<std::pair<PlanResult, std::string>> found;
     for (const NarrowerRequest& one : narrower) {
-      TANGRAM_ASSIGN_OR_RETURN(
-          PlanResult result, CreateJudgedPlanner(near, source_, rules)
-                                 ->Plan(one.request, observer_));
+      TANGRAM_ASSIGN_OR_RETURN(PlanResult result,
+                               CreateJudgedPlanner(near, source_, rules)
+                                   ->Plan(one.request, observer_));
       Count(result);
       if (!result.plan.has_value()) continue;
       found.emplace_back(std::move(result), one.what);
@@ -96,11 +95,12 @@ class Ways {
       const double seconds = result.evaluation.iteration_time_s;
       // Equally fast plans are likely the same.
       if (seconds == last_s) continue;
-      if (num_polished == MostPolished(request) || !IsWorthPolishing(result)) break;
+      if (num_polished == MostPolished(request) || !IsWorthPolishing(result))
+        break;
       last_s = seconds;
       ++num_polished;
-      TANGRAM_RETURN_IF_ERROR(PolishResult(request, rules_, Reach::kFar,
-                                           observer_, result));
+      TANGRAM_RETURN_IF_ERROR(
+          PolishResult(request, rules_, Reach::kFar, observer_, result));
       KeepLeastBound(result, lower_bound_s_);
       Keep(std::move(result), absl::StrCat("the plan was found ", what));
     }

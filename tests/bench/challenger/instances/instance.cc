@@ -63,31 +63,31 @@ std::string ClusterText(const Instance& instance) {
         " GB/s, latency: 10us}\n    inter_node: {bandwidth: ",
         group.inter_gb_per_s, " GB/s, latency: 30us}\n");
   }
-  absl::StrAppend(&text, "default_link: {bandwidth: ",
-                  instance.between_gb_per_s, " GB/s, latency: 50us}\n");
+  absl::StrAppend(&text,
+                  "default_link: {bandwidth: ", instance.between_gb_per_s,
+                  " GB/s, latency: 50us}\n");
   return text;
 }
 
 std::string ModelText(const Instance& instance) {
-  std::string text =
-      absl::StrCat("layers: ", instance.num_layers,
-                   "\nhidden_size: ", instance.hidden_size,
-                   "\nheads: ", instance.hidden_size / 64,
-                   "\nvocab_size: ", instance.vocab_size, "\n");
+  std::string text = absl::StrCat("layers: ", instance.num_layers,
+                                  "\nhidden_size: ", instance.hidden_size,
+                                  "\nheads: ", instance.hidden_size / 64,
+                                  "\nvocab_size: ", instance.vocab_size, "\n");
   if (instance.num_experts == 0) {
     absl::StrAppend(&text, "ffn_hidden_size: ", 4 * instance.hidden_size, "\n");
   } else {
-    absl::StrAppend(&text, "experts: {count: ", instance.num_experts,
-                    ", per_token: 2, ffn_hidden_size: ",
-                    2 * instance.hidden_size, "}\n");
+    absl::StrAppend(
+        &text, "experts: {count: ", instance.num_experts,
+        ", per_token: 2, ffn_hidden_size: ", 2 * instance.hidden_size, "}\n");
   }
   return text;
 }
 
 std::string ArgumentsOf(const Instance& instance) {
-  std::string arguments = absl::StrCat(
-      "--runtime any --global-batch ", instance.batch, " --seq ",
-      instance.sequence);
+  std::string arguments =
+      absl::StrCat("--runtime any --global-batch ", instance.batch, " --seq ",
+                   instance.sequence);
   if (!instance.parallelizers.empty()) {
     absl::StrAppend(&arguments, " --parallelizer ", instance.parallelizers);
   }

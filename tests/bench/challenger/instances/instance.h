@@ -26,7 +26,7 @@ struct DrawnGroup {
 // A small planning problem, in the figures of its files.
 struct Instance {
   std::vector<DrawnGroup> groups;
-  double between_gb_per_s = 0;  // Of every two groups.
+  double between_gb_per_s = 0;  // Between every two groups.
   int num_layers = 0;
   int hidden_size = 0;
   int vocab_size = 0;
@@ -46,7 +46,8 @@ struct Instance {
 // Draws two or three groups of at most eight GPUs each, in odd numbers too, and
 // a model of four to eight layers. Links may be slow and memory small. The
 // parallelizers are one entry of the list.
-Instance DrawInstance(Draw& draw, const std::vector<std::string>& parallelizers);
+Instance DrawInstance(Draw& draw,
+                      const std::vector<std::string>& parallelizers);
 
 // Draws nodes of one kind, named by `index`.
 DrawnGroup DrawGroup(Draw& draw, int index);

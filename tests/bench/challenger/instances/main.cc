@@ -56,8 +56,9 @@ uint64_t SeedOf(int instance) {
 }
 
 std::string CommandOf(const Instance& instance, const std::string& name) {
-  return absl::StrCat("tangram plan --cluster ", name, ".yaml --model model.yaml ",
-                      ArgumentsOf(instance), " --min-island-gain ",
+  return absl::StrCat("tangram plan --cluster ", name,
+                      ".yaml --model model.yaml ", ArgumentsOf(instance),
+                      " --min-island-gain ",
                       absl::GetFlag(FLAGS_min_island_gain), "\n");
 }
 
@@ -92,8 +93,7 @@ absl::StatusOr<bool> Run() {
                              survey.Check(instance));
     for (size_t v = 0; v < violations.size(); ++v) {
       const Violation& violation = violations[v];
-      const std::string name =
-          absl::StrCat(violation.check, "-", i, "-", v);
+      const std::string name = absl::StrCat(violation.check, "-", i, "-", v);
       std::printf("%-16s %6.1f %%  %-28s %s\n", name.c_str(),
                   100 * violation.loss, violation.what.c_str(),
                   instance.parallelizers.c_str());

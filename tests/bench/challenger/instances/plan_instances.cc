@@ -21,7 +21,7 @@
 namespace tangram::bench {
 namespace {
 
-constexpr int64_t kCacheBytes = int64_t{64} << 20;  // Of each parallelizer.
+constexpr int64_t kCacheBytes = int64_t{64} << 20;  // For each parallelizer.
 
 // Takes the models that others do not know.
 constexpr char kKnowsAll[] = "uniform";
@@ -31,9 +31,8 @@ class InProcess {
   explicit InProcess(const TangramOptions& options) : options_(options) {}
 
   absl::StatusOr<Answer> Plan(const Instance& instance) {
-    const std::string key =
-        absl::StrCat(ClusterText(instance), ModelText(instance),
-                     ArgumentsOf(instance));
+    const std::string key = absl::StrCat(
+        ClusterText(instance), ModelText(instance), ArgumentsOf(instance));
     const auto known = answers_.find(key);
     if (known != answers_.end()) return known->second;
     TANGRAM_ASSIGN_OR_RETURN(const PlanRequest request, RequestOf(instance));
@@ -72,11 +71,10 @@ class InProcess {
     TANGRAM_ASSIGN_OR_RETURN(PlannerChoice choice,
                              BuiltinPlanners().Choose("", {}, options_));
     testing::SilentObserver observer;
-    return CreatePortfolioPlanner(std::move(members), std::move(choice),
-                                  FrameworkCatalogue(),
-                                  parallelizers.empty()
-                                      ? MembersAsked::kSuitable
-                                      : MembersAsked::kAll)
+    return CreatePortfolioPlanner(
+               std::move(members), std::move(choice), FrameworkCatalogue(),
+               parallelizers.empty() ? MembersAsked::kSuitable
+                                     : MembersAsked::kAll)
         ->Plan(request, observer);
   }
 
@@ -100,9 +98,8 @@ class InProcess {
 
 PlanInstanceFn PlanInProcess(const TangramOptions& options) {
   auto planner = std::make_shared<InProcess>(options);
-  return [planner](const Instance& instance) {
-    return planner->Plan(instance);
-  };
+  return
+      [planner](const Instance& instance) { return planner->Plan(instance); };
 }
 
 }  // namespace tangram::bench

@@ -13,7 +13,7 @@
 
 namespace tangram::bench {
 
-// What planning an instance gave, in seconds.
+// The result of planning an instance, in seconds.
 struct Answer {
   std::optional<double> iteration_time_s;  // Empty: no plan fits.
   double lower_bound_s = 0;                // 0: none.
@@ -25,7 +25,7 @@ using PlanInstanceFn = std::function<absl::StatusOr<Answer>(const Instance&)>;
 struct Violation {
   std::string check;
   std::string what;
-  Instance less;  // That of the faster plan.
+  Instance less;  // The instance of the faster plan.
   Instance more;
   // The fraction that the plan of `more` takes longer; infinite if there is
   // none.
@@ -62,7 +62,7 @@ class Survey {
   const std::vector<std::string> checks_;
   const double tolerance_;
   std::map<std::string, Tally> tallies_;
-  std::vector<Violation> violations_;  // Of the last instance.
+  std::vector<Violation> violations_;  // Found in the last instance.
 };
 
 // Returns a line for each check.

@@ -50,7 +50,7 @@ class Variations {
     }
   }
 
-  // Of all groups, and of the first by another factor.
+  // Scales all groups, and the first alone by another factor.
   void AddFaster(const char* check, const char* what, double factor,
                  double DrawnGroup::*field, double factor_of_one) {
     Instance all = instance_;
@@ -98,8 +98,8 @@ class Variations {
 }  // namespace
 
 std::vector<std::string> Checks() {
-  return {"node",  "island",     "memory", "compute", "links",
-          "microbatch", "tp1", "dp1",    "stages3"};
+  return {"node",       "island", "memory", "compute", "links",
+          "microbatch", "tp1",    "dp1",    "stages3"};
 }
 
 std::vector<Variation> VariationsOf(const Instance& instance) {

@@ -11,13 +11,13 @@
 namespace tangram {
 namespace {
 
-using testing::TestDevice;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
 using ::testing::SizeIs;
+using testing::TestDevice;
 
 // Groups "a", "b", … of these numbers of nodes.
 PlanRequest RequestOn(const std::vector<int>& num_nodes, int gpus_per_node,

@@ -33,8 +33,7 @@ int NumNodes(const Instance& instance) {
 
 TEST(SurveyTest, EqualAnswersViolateNothing) {
   Survey survey([](const Instance&) { return Answer{2.0, 2.0}; }, {}, 0);
-  EXPECT_THAT(survey.Check(SomeInstance()),
-              testing::IsOkAndHolds(IsEmpty()));
+  EXPECT_THAT(survey.Check(SomeInstance()), testing::IsOkAndHolds(IsEmpty()));
   EXPECT_EQ(survey.tallies().at("node").num_checked, 2);
   EXPECT_EQ(survey.tallies().at(kBoundCheck).num_checked, 1);
 }
@@ -48,8 +47,8 @@ TEST(SurveyTest, FindsThatMoreIsSlower) {
       {}, 0.005);
   ASSERT_OK_AND_ASSIGN(const std::vector<Violation> violations,
                        survey.Check(SomeInstance()));
-  EXPECT_THAT(violations, ElementsAre(Field(&Violation::what,
-                                            "a node more in g1")));
+  EXPECT_THAT(violations,
+              ElementsAre(Field(&Violation::what, "a node more in g1")));
   EXPECT_DOUBLE_EQ(violations.front().loss, 0.25);
   EXPECT_EQ(NumNodes(violations.front().more), 5);
   EXPECT_EQ(survey.tallies().at("node").num_failed, 1);
@@ -78,8 +77,11 @@ TEST(SurveyTest, FindsThatNothingFitsMore) {
 }
 
 TEST(SurveyTest, FindsPlansThatBeatTheirBound) {
-  Survey survey([](const Instance&) { return Answer{1.0, 1.5}; },
-                {kBoundCheck}, 0.005);
+  Survey survey(
+      [](const Instance&) {
+        return Answer{1.0, 1.5};
+      },
+      {kBoundCheck}, 0.005);
   EXPECT_THAT(survey.Check(SomeInstance()),
               testing::IsOkAndHolds(ElementsAre(Field(&Violation::loss, 0.5))));
 }
