@@ -334,11 +334,9 @@ class RuntimeSearch::Parts {
         TANGRAM_RETURN_IF_ERROR(Polish(Reach::kNear, kept));
       if (IsBetter(kept.result, best->result)) best = &kept;
     }
-    const Reach far =
-        choice_.search.schedules ? Reach::kSchedules : Reach::kFar;
     if (is_worth_it(*best) &&
         best->result.evaluation.iteration_time_s <= asked.worth_leaping_s) {
-      TANGRAM_RETURN_IF_ERROR(Polish(far, *best));
+      TANGRAM_RETURN_IF_ERROR(Polish(FurthestReach(choice_.search), *best));
     }
     return std::move(best->result);
   }

@@ -492,6 +492,11 @@ class PortfolioPlanner : public ClusterPlanner {
 
 }  // namespace
 
+Reach FurthestReach(const TangramOptions& search) {
+  if (!search.polishes_far) return Reach::kNear;
+  return search.schedules ? Reach::kSchedules : Reach::kFar;
+}
+
 std::unique_ptr<ClusterPlanner> CreateJudgedPlanner(
     const PlannerChoice& choice, SlicePlanSource& source,
     const PipelineRules& asked) {
@@ -501,10 +506,7 @@ std::unique_ptr<ClusterPlanner> CreateJudgedPlanner(
   // Plans for a runtime are polished once its searches are done.
   if (choice.search.polish && !rules.fit) {
     rules.worth_refining = kWorthRefining;
-    const Reach reach = !choice.search.polishes_far ? Reach::kNear
-                        : choice.search.schedules   ? Reach::kSchedules
-                                                    : Reach::kFar;
-    options.refine = [asked, reach](const PlanRequest& request,
+    options.refine = [asked, reach = FurthestReach(choice.search)](const PlanRequest& request,
                                     PlanObserver& observer,
                                     PlanResult& result) {
       return PolishResult(request, asked, reach, observer, result);

@@ -10,7 +10,9 @@
 #include "common/planner/cluster_planner.h"
 #include "common/planner/pipeline_rules.h"
 #include "common/planner/runtime_catalogue.h"
+#include "coordinator/planners/polish/polish_plan.h"
 #include "coordinator/planners/registry/planner_registry.h"
+#include "coordinator/planners/tangram/tangram_options.h"
 
 namespace tangram {
 
@@ -19,6 +21,9 @@ struct PortfolioMember {
   std::string parallelizer;
   SlicePlanSource* source = nullptr;  // Must outlive the planner.
 };
+
+// Returns how far polishing may go with these options.
+Reach FurthestReach(const TangramOptions& search);
 
 // Returns a judged planner on one source of slice plans, which must outlive it.
 std::unique_ptr<ClusterPlanner> CreateJudgedPlanner(

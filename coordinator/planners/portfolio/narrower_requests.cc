@@ -1,0 +1,202 @@
+#include "coordinator/planners/portfolio/narrower_requests.h"
+
+#include <iterator>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace tangram {
+namespace {
+
+// A search of such a problem takes milliseconds: GPUs times layers.
+constexpr int kSmallProblem = 200;
+
+// Ways to leave out nodes of small problems.
+constexpr size_t kMostPieces = 12;
+
+// Beyond, a second search would take too long.
+constexpr int kMostGpus = 256;
+
+constexpr int kFewStages = 3;
+
+// Nodes of one island and one group, which are alike, in order.
+using LikeNodes = std::vector<int>;
+
+std::vector<LikeNodes> LikeNodesOf(const Cluster& cluster,
+                                   absl::Span<const Island> islands) {
+  std::vector<LikeNodes> alike;
+  for (const Island& island : islands) {
+    std::map<int, LikeNodes> by_group;
+    for (const int node : island.nodes) {
+      by_group[cluster.nodes[node].group].push_back(node);
+    }
+    for (auto& [group, nodes] : by_group) alike.push_back(std::move(nodes));
+  }
+  return alike;
+}
+
+// Returns whether `n` has a prime factor that is neither 2 nor one of `batch`.
+bool IsAwkward(int n, int batch) {
+  for (int common = std::gcd(n, 2 * batch); common > 1;
+       common = std::gcd(n, 2 * batch)) {
+    n /= common;
+  }
+  return n > 1;
+}
+
+// How many of each like nodes are used.
+using Numbers = std::vector<int>;
+
+Numbers All(const std::vector<LikeNodes>& alike) {
+  Numbers all;
+  for (const LikeNodes& nodes : alike) {
+    all.push_back(static_cast<int>(nodes.size()));
+  }
+  return all;
+}
+
+// Adds to `pieces` all numbers from 1 to those of `all`, which they exclude.
+void AddEveryPiece(const Numbers& all, std::vector<Numbers>& pieces) {
+  std::vector<Numbers> every = {{}};
+  for (const int most : all) {
+    std::vector<Numbers> longer;
+    for (const Numbers& numbers : every) {
+      for (int number = most; number >= 1; --number) {
+        longer.push_back(numbers);
+        longer.back().push_back(number);
+      }
+    }
+    every = std::move(longer);
+    // Cuts off the smallest numbers of the groups so far.
+    if (every.size() > kMostPieces * kMostPieces) {
+      every.resize(kMostPieces * kMostPieces);
+    }
+  }
+  absl::c_stable_sort(every, [](const Numbers& a, const Numbers& b) {
+    return absl::c_accumulate(a, 0) > absl::c_accumulate(b, 0);
+  });
+  pieces.insert(pieces.end(), every.begin() + 1, every.end());
+  if (pieces.size() > kMostPieces) pieces.resize(kMostPieces);
+}
+
+class Narrower {
+ public:
+  Narrower(const PlanRequest& request, absl::Span<const Island> islands)
+      : request_(request),
+        alike_(LikeNodesOf(*request.cluster, islands)),
+        all_(All(alike_)) {}
+
+  std::vector<NarrowerRequest> Requests() && {
+    int num_gpus = 0;
+    for (const LikeNodes& nodes : alike_) {
+      for (const int node : nodes) {
+        num_gpus += request_.cluster->nodes[node].num_gpus;
+      }
+    }
+    const bool is_small =
+        num_gpus * request_.model.num_layers() <= kSmallProblem;
+    if (is_small) Constrain();
+    if (num_gpus <= kMostGpus) LeaveOutNodes(is_small);
+    if (requests_.size() > kMostNarrower) requests_.resize(kMostNarrower);
+    return std::move(requests_);
+  }
+
+ private:
+  void Add(PlanRequest request, std::string what) {
+    requests_.push_back({std::move(request), std::move(what)});
+  }
+
+  // Adds the request with each microbatch size.
+  void FixMicrobatch(const PlanRequest& request, const std::string& what) {
+    if (request.pipeline_microbatch_size > 0) return;
+    const int batch = request.training.global_batch_size;
+    for (int size = 1; size <= batch; ++size) {
+      if (batch % size != 0) continue;
+      PlanRequest fixed = request;
+      fixed.pipeline_microbatch_size = size;
+      Add(std::move(fixed), absl::StrCat(what, "with microbatches of ", size));
+    }
+  }
+
+  void Constrain() {
+    const PlanConstraints& constraints = request_.constraints;
+    FixMicrobatch(request_, "");
+    if (constraints.tp_degrees.empty()) {
+      PlanRequest fixed = request_;
+      fixed.constraints.tp_degrees = {{.value = 1}};
+      Add(std::move(fixed), "without tensor parallelism");
+    }
+    if (constraints.dp_degrees.empty()) {
+      PlanRequest fixed = request_;
+      fixed.constraints.dp_degrees = {{.value = 1}};
+      Add(std::move(fixed), "without data parallelism");
+    }
+    if (constraints.max_stages.empty()) {
+      PlanRequest fixed = request_;
+      fixed.constraints.max_stages = {{.value = kFewStages}};
+      Add(std::move(fixed), absl::StrCat("with ", kFewStages, " stages"));
+    }
+  }
+
+  void LeaveOutNodes(bool is_small) {
+    std::vector<Numbers> pieces;
+    const Numbers handy = HandyNumbers();
+    if (handy != all_) pieces.push_back(handy);
+    if (is_small) AddEveryPiece(all_, pieces);
+    const size_t first = requests_.size();
+    for (size_t p = 0; p < pieces.size(); ++p) {
+      if (p == 0 || pieces[p] != pieces.front()) AddPiece(pieces[p]);
+    }
+    if (!is_small) return;
+    const std::vector<NarrowerRequest> added(requests_.begin() + first,
+                                             requests_.end());
+    for (const NarrowerRequest& piece : added) {
+      FixMicrobatch(piece.request, absl::StrCat(piece.what, " and "));
+    }
+  }
+
+  // Returns the most of each nodes that are not awkward.
+  Numbers HandyNumbers() const {
+    Numbers handy = all_;
+    for (size_t i = 0; i < handy.size(); ++i) {
+      const int gpus = request_.cluster->nodes[alike_[i].front()].num_gpus;
+      while (handy[i] > 1 &&
+             IsAwkward(handy[i] * gpus, request_.training.global_batch_size)) {
+        --handy[i];
+      }
+    }
+    return handy;
+  }
+
+  void AddPiece(const Numbers& numbers) {
+    PlanRequest request = request_;
+    std::vector<std::string> left_out;
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      for (size_t n = numbers[i]; n < alike_[i].size(); ++n) {
+        left_out.push_back(request_.cluster->nodes[alike_[i][n]].name);
+      }
+    }
+    absl::c_copy(left_out,
+                 std::back_inserter(request.constraints.exclude_nodes));
+    Add(std::move(request),
+        absl::StrCat("without ", absl::StrJoin(left_out, ", ")));
+  }
+
+  const PlanRequest& request_;
+  const std::vector<LikeNodes> alike_;
+  const Numbers all_;
+  std::vector<NarrowerRequest> requests_;
+};
+
+}  // namespace
+
+std::vector<NarrowerRequest> NarrowerRequests(
+    const PlanRequest& request, absl::Span<const Island> islands) {
+  return Narrower(request, islands).Requests();
+}
+
+}  // namespace tangram

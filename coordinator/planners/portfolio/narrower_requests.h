@@ -1,0 +1,41 @@
+#ifndef TANGRAM_COORDINATOR_PLANNERS_PORTFOLIO_NARROWER_REQUESTS_H_
+#define TANGRAM_COORDINATOR_PLANNERS_PORTFOLIO_NARROWER_REQUESTS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "common/domain/island.h"
+#include "common/planner/cluster_planner.h"
+
+namespace tangram {
+
+// A request whose plans are also plans for another request.
+struct NarrowerRequest {
+  PlanRequest request;
+  std::string what;  // "without nodes t4-2, t4-3".
+};
+
+// Returns narrower requests for which a search may find a faster plan than for
+// `request`, whose islands are given: a search uses islands whole, and goes the
+// way that its first plans lead.
+//
+//  - Islands in part. An island of n nodes of g GPUs is awkward if n·g has a
+//    prime factor that is neither 2 nor one of the batch. Replicas divide the
+//    batch, so the nodes of such an island are used better in other numbers:
+//    fewer nodes, the most that are not awkward.
+//  - For small problems, all numbers of nodes, and what a constraint would
+//    exclude: each microbatch size, no tensor and no data parallelism, few
+//    stages. So the answer is seldom slower than with such a constraint or
+//    with fewer nodes. Microbatch sizes are combined with numbers of nodes.
+//
+// Constraints of the request stay. At most kMostNarrower are returned, those
+// that leave out few nodes first.
+std::vector<NarrowerRequest> NarrowerRequests(const PlanRequest& request,
+                                              absl::Span<const Island> islands);
+
+inline constexpr int kMostNarrower = 32;
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_PLANNERS_PORTFOLIO_NARROWER_REQUESTS_H_
