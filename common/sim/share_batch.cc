@@ -146,9 +146,9 @@ std::optional<std::vector<int64_t>> ShareSamples(
   for (const SamplePace& pipeline : pipelines) {
     sizes.push_back(pipeline.microbatch_size / unit);
     if (pipeline.pace.fill_s == kInfinity) continue;
-    most_s = std::max(most_s,
-                      EndSeconds(pipeline.pace,
-                                 num_samples / pipeline.microbatch_size));
+    most_s = std::max(
+        most_s,
+        EndSeconds(pipeline.pace, num_samples / pipeline.microbatch_size));
   }
   Sums sums(pipelines, sizes, num_samples / unit);
   if (!sums.Reach(most_s)) return std::nullopt;

@@ -17,10 +17,9 @@ PlanFile AnsweredRequest(PlanRequest request, PlanResult result) {
     file.explanation = ExplainPlan(file.model, file.cluster, *file.result.plan,
                                    file.result.evaluation);
   } else if (file.result.replicated_plan.has_value()) {
-    file.explanation =
-        ExplainReplicatedPlan(file.model, file.cluster,
-                              file.training, *file.result.replicated_plan,
-                              file.result.replicated_evaluation);
+    file.explanation = ExplainReplicatedPlan(
+        file.model, file.cluster, file.training, *file.result.replicated_plan,
+        file.result.replicated_evaluation);
   }
   return file;
 }

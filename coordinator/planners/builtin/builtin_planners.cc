@@ -117,8 +117,9 @@ PlannerOption PipelinesOption() {
   return {.name = "max_pipelines",
           .type = Type::kInteger,
           .default_value = absl::StrCat(TangramOptions().max_pipelines),
-          .description = "plan up to so many pipelines that share each batch, "
-                         "where no framework is named",
+          .description =
+              "plan up to so many pipelines that share each batch, "
+              "where no framework is named",
           .least = 1,
           .most = kMostPipelines};
 }

@@ -506,9 +506,9 @@ std::unique_ptr<ClusterPlanner> CreateJudgedPlanner(
   // Plans for a runtime are polished once its searches are done.
   if (choice.search.polish && !rules.fit) {
     rules.worth_refining = kWorthRefining;
-    options.refine = [asked, reach = FurthestReach(choice.search)](const PlanRequest& request,
-                                    PlanObserver& observer,
-                                    PlanResult& result) {
+    options.refine = [asked, reach = FurthestReach(choice.search)](
+                         const PlanRequest& request, PlanObserver& observer,
+                         PlanResult& result) {
       return PolishResult(request, asked, reach, observer, result);
     };
   }

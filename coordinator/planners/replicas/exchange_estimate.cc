@@ -17,8 +17,8 @@ double LinkFrom(const Cluster& cluster, absl::Span<const Island> islands,
   for (size_t i = 0; i < islands.size(); ++i) {
     if (group[i] == 0) continue;
     for (const Island& other : islands) {
-      const Link& link = cluster.LinkBetween(islands[i].nodes.front(),
-                                             other.nodes.back());
+      const Link& link =
+          cluster.LinkBetween(islands[i].nodes.front(), other.nodes.back());
       slowest = std::min(slowest, link.bandwidth_bytes_per_s);
     }
   }

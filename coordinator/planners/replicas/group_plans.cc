@@ -55,8 +55,7 @@ absl::StatusOr<const GroupPlan*> GroupPlans::Plan(const NodeGroup& group,
 
 absl::StatusOr<std::optional<GroupPlan>> GroupPlans::PlanBy(
     const PlanOnePipeline& plan, const NodeGroup& group, int samples) const {
-  TANGRAM_ASSIGN_OR_RETURN(PlanResult result,
-                           plan(RequestFor(group, samples)));
+  TANGRAM_ASSIGN_OR_RETURN(PlanResult result, plan(RequestFor(group, samples)));
   if (!result.plan.has_value()) return std::nullopt;
   return GroupPlan{.plan = *std::move(result.plan),
                    .iteration_time_s = result.evaluation.iteration_time_s};
@@ -88,10 +87,10 @@ double GroupPlans::PeakFlops(const NodeGroup& group) const {
   double peak_flops = 0;
   for (size_t i = 0; i < islands_.size(); ++i) {
     const IslandSpec& spec = islands_[i].spec;
-    peak_flops += static_cast<double>(group[i]) * spec.gpus_per_node *
-                  spec.device.efficiency.gemm_max_fraction *
-                  MatmulPeakFlops(spec.device.peak_flops,
-                                  request_.training.precision);
+    peak_flops +=
+        static_cast<double>(group[i]) * spec.gpus_per_node *
+        spec.device.efficiency.gemm_max_fraction *
+        MatmulPeakFlops(spec.device.peak_flops, request_.training.precision);
   }
   return peak_flops;
 }
@@ -114,8 +113,7 @@ int GroupPlans::SharedSamples(const NodeGroup& group) const {
   return samples;
 }
 
-PipelinePace GroupPlans::LineThrough(const GroupPlan& plan,
-                                     int samples) const {
+PipelinePace GroupPlans::LineThrough(const GroupPlan& plan, int samples) const {
   const double samples_s = plan.iteration_time_s;
   PipelinePace pace{.microbatch_s = samples_s / samples};
   const int size = plan.plan.pipeline_microbatch_size;

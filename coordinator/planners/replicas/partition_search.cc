@@ -87,9 +87,8 @@ absl::StatusOr<std::vector<PipelinePace>> PartitionSearch::PacesOf(
 // the exchange of gradients. Infinite: fewer than two groups have a plan.
 absl::StatusOr<double> PartitionSearch::LevelOf(const Partition& partition) {
   TANGRAM_ASSIGN_OR_RETURN(std::vector<PipelinePace> paces, PacesOf(partition));
-  std::erase_if(paces, [](const PipelinePace& pace) {
-    return pace.fill_s == kInfinity;
-  });
+  std::erase_if(
+      paces, [](const PipelinePace& pace) { return pace.fill_s == kInfinity; });
   if (paces.size() < 2) return kInfinity;
   return WaterLevelSeconds(paces, request_.training.global_batch_size);
 }
@@ -217,8 +216,9 @@ PartitionSearch::MaybePlayed PartitionSearch::PlayShares(
 }
 
 // Plays plans of groups side by side, with the best way to exchange gradients.
-PartitionSearch::MaybePlayed PartitionSearch::PlayPlans(
-    const Partition& groups, const Plans& plans, const Shares& samples) {
+PartitionSearch::MaybePlayed PartitionSearch::PlayPlans(const Partition& groups,
+                                                        const Plans& plans,
+                                                        const Shares& samples) {
   std::vector<PlacedGroup> placed;
   for (size_t g = 0; g < groups.size(); ++g) {
     const PipelinePlan& plan = plans[g]->plan;
@@ -228,9 +228,8 @@ PartitionSearch::MaybePlayed PartitionSearch::PlayPlans(
   std::optional<PlayedPartition> fastest;
   for (const ReplicaSync sync :
        {ReplicaSync::kAllReduce, ReplicaSync::kZero1}) {
-    TANGRAM_ASSIGN_OR_RETURN(
-        std::optional<PlayedPartition> played,
-        Play(groups, PlaceGroups(islands_, placed, sync)));
+    TANGRAM_ASSIGN_OR_RETURN(std::optional<PlayedPartition> played,
+                             Play(groups, PlaceGroups(islands_, placed, sync)));
     if (TimeOf(played) < TimeOf(fastest)) fastest = std::move(played);
   }
   return fastest;

@@ -22,8 +22,7 @@ PipelinePlan Moved(absl::Span<const Island> islands,
     for (GpuId& gpu : stage.gpus) {
       const IslandNode place = places.at(gpu.node);
       stage.island = place.island;
-      gpu.node =
-          islands[place.island].nodes[place.index + first[place.island]];
+      gpu.node = islands[place.island].nodes[place.index + first[place.island]];
     }
   }
   return plan;

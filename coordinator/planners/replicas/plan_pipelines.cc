@@ -73,10 +73,9 @@ absl::Status PlanPipelines(const PlanRequest& request,
   PartitionSearch search(request, options, observer, result.islands);
   TANGRAM_RETURN_IF_ERROR(search.Run());
   const double one_s = result.evaluation.iteration_time_s;
-  const double several_s =
-      search.best().has_value()
-          ? search.best()->evaluation.iteration_time_s
-          : kInfinity;
+  const double several_s = search.best().has_value()
+                               ? search.best()->evaluation.iteration_time_s
+                               : kInfinity;
   std::string note = absl::StrCat(
       "several pipelines: ", search.num_plans(), " plans of groups of nodes, ",
       search.num_partitions(), " partitions compared");

@@ -138,10 +138,10 @@ TEST(ShareSamplesPropertyTest, NoOtherSharesEndEarlier) {
     SCOPED_TRACE(i);
     std::vector<SamplePace> pipelines(1 + generator() % 3);
     for (SamplePace& pipeline : pipelines) {
-      pipeline = {
-          .pace = {.fill_s = static_cast<double>(generator() % 40) / 4,
-                   .microbatch_s = static_cast<double>(1 + generator() % 16) / 4},
-          .microbatch_size = 1 + static_cast<int>(generator() % 6)};
+      pipeline = {.pace = {.fill_s = static_cast<double>(generator() % 40) / 4,
+                           .microbatch_s =
+                               static_cast<double>(1 + generator() % 16) / 4},
+                  .microbatch_size = 1 + static_cast<int>(generator() % 6)};
     }
     const int64_t samples = 1 + generator() % 24;
     const double best_s = BestEnd(pipelines, 0, samples);
@@ -174,10 +174,11 @@ TEST(ShareSamplesTest, APipelineOfInfiniteFillTakesNothing) {
 }
 
 TEST(ShareSamplesTest, SamplesThatNoMicrobatchesAddUpToHaveNoShares) {
-  EXPECT_FALSE(ShareSamples({{.pace = {.microbatch_s = 1}, .microbatch_size = 4},
-                             {.pace = {.microbatch_s = 1}, .microbatch_size = 6}},
-                            10 + 1)
-                   .has_value());
+  EXPECT_FALSE(
+      ShareSamples({{.pace = {.microbatch_s = 1}, .microbatch_size = 4},
+                    {.pace = {.microbatch_s = 1}, .microbatch_size = 6}},
+                   10 + 1)
+          .has_value());
 }
 
 }  // namespace

@@ -14,8 +14,7 @@ TEST(ExchangeSecondsTest, TheGroupWithTheLeastBandwidthDecides) {
   islands[0].nodes = {0, 1, 2, 3};
   islands[1].nodes = {4, 5};
   // 2 (2 - 1) / 2 = 1 of 8 GB leaves each pipeline: 4 s from 2 nodes of 1 GB/s.
-  EXPECT_DOUBLE_EQ(
-      ExchangeSeconds(cluster, islands, {{4, 0}, {0, 2}}, 8e9), 4);
+  EXPECT_DOUBLE_EQ(ExchangeSeconds(cluster, islands, {{4, 0}, {0, 2}}, 8e9), 4);
   // 2 (3 - 1) / 3 = 4/3 of it: 8/3 GB/s over 2 nodes.
   EXPECT_DOUBLE_EQ(
       ExchangeSeconds(cluster, islands, {{2, 0}, {2, 0}, {0, 2}}, 8e9),

@@ -24,20 +24,19 @@ Island IslandOf(const std::string& type, int num_nodes) {
 }
 
 TEST(FirstPartitionsTest, IslandsAreAloneAndTypesAreTogether) {
-  const std::vector<Partition> first = FirstPartitions(
-      std::vector<Island>{IslandOf("A", 2), IslandOf("B", 3), IslandOf("A", 1)});
-  EXPECT_THAT(first,
-              ElementsAre(UnorderedElementsAre(NodeGroup{2, 0, 0},
-                                               NodeGroup{0, 3, 0},
-                                               NodeGroup{0, 0, 1}),
-                          UnorderedElementsAre(NodeGroup{2, 0, 1},
-                                               NodeGroup{0, 3, 0})));
+  const std::vector<Partition> first = FirstPartitions(std::vector<Island>{
+      IslandOf("A", 2), IslandOf("B", 3), IslandOf("A", 1)});
+  EXPECT_THAT(
+      first, ElementsAre(
+                 UnorderedElementsAre(NodeGroup{2, 0, 0}, NodeGroup{0, 3, 0},
+                                      NodeGroup{0, 0, 1}),
+                 UnorderedElementsAre(NodeGroup{2, 0, 1}, NodeGroup{0, 3, 0})));
 }
 
 TEST(FirstPartitionsTest, IslandsOfUnlikeTypesHaveOnePartition) {
-  EXPECT_THAT(FirstPartitions(
-                  std::vector<Island>{IslandOf("A", 2), IslandOf("B", 3)}),
-              SizeIs(1));
+  EXPECT_THAT(
+      FirstPartitions(std::vector<Island>{IslandOf("A", 2), IslandOf("B", 3)}),
+      SizeIs(1));
 }
 
 TEST(NeighboursOfTest, OneIslandIsDividedInHalvesAndPowersOfTwo) {

@@ -65,16 +65,15 @@ PlanResult PlanSimply(const PlanRequest& request) {
     const int begin = num_layers * s / num_stages;
     const int end = num_layers * (s + 1) / num_stages;
     const int node = nodes[s];
-    plan.stages.push_back(
-        {.plan = {.begin = {begin, 0},
-                  .end = {end, 0},
-                  .parallelism = {.dp_degree = 4},
-                  .recompute = {{.num_layers = end - begin}}},
-         .gpus = {{node, 0}, {node, 1}, {node, 2}, {node, 3}},
-         .island = 0});
+    plan.stages.push_back({.plan = {.begin = {begin, 0},
+                                    .end = {end, 0},
+                                    .parallelism = {.dp_degree = 4},
+                                    .recompute = {{.num_layers = end - begin}}},
+                           .gpus = {{node, 0}, {node, 1}, {node, 2}, {node, 3}},
+                           .island = 0});
   }
-  const auto evaluation = EvaluatePlan(request.model, request.cluster,
-                                       request.training, plan);
+  const auto evaluation =
+      EvaluatePlan(request.model, request.cluster, request.training, plan);
   EXPECT_THAT(evaluation, IsOk());
   result.evaluation = *evaluation;
   result.plan = std::move(plan);
@@ -82,8 +81,10 @@ PlanResult PlanSimply(const PlanRequest& request) {
 }
 
 PipelinesSearch SearchWith(int max_pipelines) {
-  const auto plan = [](const PlanRequest& request)
-      -> absl::StatusOr<PlanResult> { return PlanSimply(request); };
+  const auto plan =
+      [](const PlanRequest& request) -> absl::StatusOr<PlanResult> {
+    return PlanSimply(request);
+  };
   return {.max_pipelines = max_pipelines,
           .min_gain = 0.02,
           .quick = plan,
@@ -146,8 +147,7 @@ TEST(PlanPipelinesTest, SharesAddUpForOddBatches) {
   ASSERT_TRUE(result.replicated_plan.has_value());
   int samples = 0;
   for (const PipelineReplica& replica : result.replicated_plan->pipelines) {
-    samples +=
-        replica.num_microbatches * replica.plan.pipeline_microbatch_size;
+    samples += replica.num_microbatches * replica.plan.pipeline_microbatch_size;
   }
   EXPECT_EQ(samples, 4 * 13);
 }
