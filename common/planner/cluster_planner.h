@@ -156,7 +156,7 @@ struct PlanResult {
   bool has_plan() const {
     return plan.has_value() || replicated_plan.has_value();
   }
-  // Of that plan.
+  // The time of that plan, in seconds.
   double iteration_time_s() const {
     return replicated_plan.has_value() ? replicated_evaluation.iteration_time_s
                                        : evaluation.iteration_time_s;

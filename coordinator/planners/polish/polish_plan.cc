@@ -19,7 +19,9 @@ namespace tangram {
 namespace {
 
 // The effort, in stages whose cost is looked up: of the first climb, of the
-// climb after each leap, and of all leaps.
+// climb after each leap, and of all leaps. Small problems get a part of it
+// (PartFor).
+constexpr int64_t kFullStages = 16;
 constexpr int64_t kMostEstimates = 300'000;
 constexpr int64_t kMostAfterLeap = 6'000;
 constexpr int64_t kMostLeaping = 400'000;
@@ -47,6 +49,20 @@ constexpr double kWorthLeaping = 0.04;
 // The leaps from one plan after which it climbs.
 constexpr size_t kMostLeaps = 24;
 
+// Returns the part of the effort that a plan gets. In small problems, more
+// plans are polished, and each has fewer changes: one looks up n stages, so n /
+// kFullStages are as many changes as of a plan of kFullStages. Plans of few
+// stages have fewer, in proportion to n.
+double PartFor(const PlanRequest& request, int num_stages) {
+  constexpr double kFewStages = kFullStages / 2;
+  const double n = num_stages;
+  if (n >= kFullStages || !IsSmallProblem(request.cluster->num_gpus(),
+                                          request.model.num_layers())) {
+    return 1;
+  }
+  return n / kFullStages * std::min(1.0, n / kFewStages);
+}
+
 class Polisher {
  public:
   Polisher(const PlanRequest& request, const PipelineRules& rules, Reach reach,
@@ -55,13 +71,14 @@ class Polisher {
         rules_(rules),
         reach_(reach),
         best_(std::move(start)),
+        part_(PartFor(request, best_.plan.num_stages())),
         climber_(request, rules, best_, observer) {}
 
   absl::StatusOr<PolishedPlan> Run() {
-    TANGRAM_ASSIGN_OR_RETURN(best_,
-                             climber_.From(std::move(best_), kMostEstimates));
+    TANGRAM_ASSIGN_OR_RETURN(
+        best_, climber_.From(std::move(best_), Effort(kMostEstimates)));
     if (reach_ == Reach::kNear) return std::move(best_);
-    most_estimates_ = climber_.num_estimated() + kMostLeaping;
+    most_estimates_ = climber_.num_estimated() + Effort(kMostLeaping);
     Keep(best_);
     // Several times, as the way to a faster plan may lead over slower ones.
     while (!beam_.empty()) {
@@ -79,6 +96,10 @@ class Polisher {
  private:
   static double SecondsOf(const PolishedPlan& plan) {
     return plan.evaluation.iteration_time_s;
+  }
+
+  int64_t Effort(int64_t most) const {
+    return static_cast<int64_t>(part_ * static_cast<double>(most));
   }
 
   bool is_spent() const { return climber_.num_estimated() >= most_estimates_; }
@@ -126,7 +147,7 @@ class Polisher {
   // the best of them.
   absl::Status TrySchedules() {
     const double one_f_one_b_s = SecondsOf(best_);
-    most_estimates_ = climber_.num_estimated() + kMostScheduling;
+    most_estimates_ = climber_.num_estimated() + Effort(kMostScheduling);
     DropSlow(kWorthLeaping, fastest_);
     std::map<PipelineSchedule, std::vector<PolishedPlan>> landings;
     for (const PolishedPlan& plan : fastest_) {
@@ -171,7 +192,8 @@ class Polisher {
     for (PolishedPlan& landing : landings) {
       if (is_spent()) break;
       TANGRAM_ASSIGN_OR_RETURN(
-          PolishedPlan top, climber_.From(std::move(landing), most_estimates));
+          PolishedPlan top,
+          climber_.From(std::move(landing), Effort(most_estimates)));
       Keep(std::move(top));
     }
     return absl::OkStatus();
@@ -181,6 +203,7 @@ class Polisher {
   const PipelineRules& rules_;
   const Reach reach_;
   PolishedPlan best_;
+  const double part_;  // The share of the effort that is spent.
   PlanClimber climber_;
   std::vector<PolishedPlan> beam_;     // The fastest first.
   std::vector<PolishedPlan> fastest_;  // All that were kept, likewise.
@@ -190,6 +213,11 @@ class Polisher {
 };
 
 }  // namespace
+
+bool IsSmallProblem(int num_gpus, int num_layers) {
+  constexpr int kSmall = 200;
+  return int64_t{num_gpus} * num_layers <= kSmall;
+}
 
 absl::StatusOr<PolishedPlan> PolishPlan(const PlanRequest& request,
                                         const PipelineRules& rules, Reach reach,

@@ -23,6 +23,11 @@ struct PolishedPlan {
 // other schedules than 1F1B beside these.
 enum class Reach { kNear, kFar, kSchedules };
 
+// Returns whether a problem of so many GPUs and layers is so small that its
+// plans have few changes. More of them are then polished, each with less
+// effort.
+bool IsSmallProblem(int num_gpus, int num_layers);
+
 // Makes a plan faster. A composition is the best of whole slice plans by the
 // closed form. It knows neither borders inside other slices nor overlapped
 // transfers, and a slice plan is the best of its slice alone.

@@ -8,12 +8,10 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "coordinator/planners/polish/polish_plan.h"
 
 namespace tangram {
 namespace {
-
-// A search of such a problem takes milliseconds: GPUs times layers.
-constexpr int kSmallProblem = 200;
 
 // Ways to leave out nodes of small problems.
 constexpr size_t kMostPieces = 12;
@@ -97,8 +95,7 @@ class Narrower {
         num_gpus += request_.cluster->nodes[node].num_gpus;
       }
     }
-    const bool is_small =
-        num_gpus * request_.model.num_layers() <= kSmallProblem;
+    const bool is_small = IsSmallProblem(num_gpus, request_.model.num_layers());
     if (is_small) Constrain();
     if (num_gpus <= kMostGpus) LeaveOutNodes(is_small);
     if (requests_.size() > kMostNarrower) requests_.resize(kMostNarrower);

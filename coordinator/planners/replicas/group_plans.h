@@ -67,7 +67,7 @@ class GroupPlans {
   const absl::Span<const Island> islands_;
   const PlanOnePipeline plan_;
   const int most_plans_;
-  double peak_flops_ = 0;  // Of all islands.
+  double peak_flops_ = 0;  // The sum over all islands.
   std::map<NodeGroup, std::optional<PipelinePace>> paces_;
   std::map<std::pair<NodeGroup, int>, std::optional<GroupPlan>> plans_;
 };

@@ -74,10 +74,10 @@ class PartitionSearch {
   const PipelinesSearch& options_;
   PlanObserver& observer_;
   const std::vector<Island>& islands_;
-  const double gradient_bytes_;  // Of the whole model.
+  const double gradient_bytes_;  // The whole model.
   double limit_s_ = kInfinity;   // Slower plans are of no use.
   GroupPlans plans_;
-  std::map<Partition, double> seconds_;  // What SecondsOf returned.
+  std::map<Partition, double> seconds_;  // The answers of SecondsOf.
   std::optional<PlayedPartition> best_;
 };
 
