@@ -112,7 +112,8 @@ class Export(harness.Folder):
 
     def test_losses_must_be_asked_for(self):
         self.tangram("plan", *CLUSTER, *JOB, "--parallelizer", "uniform",
-                     "--bf16-moments", "--quiet", "--output", "plan.json")
+                     "--bf16-moments", "--planner-option",
+                     "polish=false", "--quiet", "--output", "plan.json")
         run = self.run_tangram("export", "plan.json", "--to", "aceso", "-o",
                                "out")
         self.assertEqual(run.returncode, BAD_INPUT)

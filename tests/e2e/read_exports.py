@@ -124,15 +124,17 @@ def torchtitan(folder):
                                 load(folder, "tangram_plan.py"))[1])]
     length = training["max_context_length"]
     size = tp * dp
+    # Parts go around the ranks ("loop" style of Interleaved1F1B).
+    devices = [i % count for i in range(len(layers))]
+    schedule = degrees.get("pipeline_parallel_schedule", "1F1B")
     return {
         "microbatch":
             training["num_tokens_per_microbatch_per_dp_rank"] // length * dp,
         "batch": training["num_tokens_per_train_step"] // length,
-        "schedule": degrees.get("pipeline_parallel_schedule", "1F1B").lower(),
+        "schedule": {"1F1B": "1f1b", "Interleaved1F1B": "interleaved"}[schedule],
         "recomputed": names["activation_checkpoint"] is not None,
-        "stages": stages(layers, [tp] * count, [dp] * count,
-                         [where[i * size:(i + 1) * size]
-                          for i in range(count)])}
+        "stages": stages(layers, [tp] * len(layers), [dp] * len(layers),
+                         [where[i * size:(i + 1) * size] for i in devices])}
 
 
 def alpa(folder):

@@ -336,7 +336,7 @@ class RuntimeSearch::Parts {
     }
     if (is_worth_it(*best) &&
         best->result.evaluation.iteration_time_s <= asked.worth_leaping_s) {
-      TANGRAM_RETURN_IF_ERROR(Polish(FurthestReach(choice_.search), *best));
+      TANGRAM_RETURN_IF_ERROR(Polish(FurthestReach(choice_), *best));
     }
     return std::move(best->result);
   }

@@ -492,9 +492,9 @@ class PortfolioPlanner : public ClusterPlanner {
 
 }  // namespace
 
-Reach FurthestReach(const TangramOptions& search) {
-  if (!search.polishes_far) return Reach::kNear;
-  return search.schedules ? Reach::kSchedules : Reach::kFar;
+Reach FurthestReach(const PlannerChoice& choice) {
+  if (!choice.search.polishes_far) return Reach::kNear;
+  return choice.search.schedules ? Reach::kSchedules : Reach::kFar;
 }
 
 std::unique_ptr<ClusterPlanner> CreateJudgedPlanner(
@@ -506,7 +506,7 @@ std::unique_ptr<ClusterPlanner> CreateJudgedPlanner(
   // Plans for a runtime are polished once its searches are done.
   if (choice.search.polish && !rules.fit) {
     rules.worth_refining = kWorthRefining;
-    options.refine = [asked, reach = FurthestReach(choice.search)](
+    options.refine = [asked, reach = FurthestReach(choice)](
                          const PlanRequest& request, PlanObserver& observer,
                          PlanResult& result) {
       return PolishResult(request, asked, reach, observer, result);

@@ -12,7 +12,6 @@
 #include "common/planner/runtime_catalogue.h"
 #include "coordinator/planners/polish/polish_plan.h"
 #include "coordinator/planners/registry/planner_registry.h"
-#include "coordinator/planners/tangram/tangram_options.h"
 
 namespace tangram {
 
@@ -22,8 +21,8 @@ struct PortfolioMember {
   SlicePlanSource* source = nullptr;  // Must outlive the planner.
 };
 
-// Returns how far polishing may go with these options.
-Reach FurthestReach(const TangramOptions& search);
+// Returns how far polishing may go with the options of this choice.
+Reach FurthestReach(const PlannerChoice& choice);
 
 // Returns a judged planner on one source of slice plans, which must outlive it.
 std::unique_ptr<ClusterPlanner> CreateJudgedPlanner(

@@ -102,7 +102,7 @@ class Ways {
       last_s = seconds;
       ++num_polished;
       TANGRAM_RETURN_IF_ERROR(PolishResult(
-          request, rules_, FurthestReach(choice_.search), observer_, result));
+          request, rules_, FurthestReach(choice_), observer_, result));
       KeepLeastBound(result, lower_bound_s_);
       Keep(std::move(result), absl::StrCat("the plan was found ", what));
     }
