@@ -3,7 +3,9 @@
 #include <cmath>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/algorithm/container.h"
 #include "common/base/status_macros.h"
 #include "common/cost/kernels.h"
 #include "common/sim/evaluate_plan.h"
@@ -69,15 +71,21 @@ int GroupPlans::NumGpus(const NodeGroup& group) const {
   return num_gpus;
 }
 
-// The nodes of the islands that are not in the group are excluded by name.
+// All nodes that are not in the group are excluded by name, also those that no
+// island has.
 PlanRequest GroupPlans::RequestFor(const NodeGroup& group, int samples) const {
   PlanRequest request = request_;
   request.training.global_batch_size = samples;
+  std::vector<bool> in_group(request_.cluster->nodes.size());
   for (size_t i = 0; i < islands_.size(); ++i) {
-    const std::vector<int>& nodes = islands_[i].nodes;
-    for (size_t n = group[i]; n < nodes.size(); ++n) {
-      request.constraints.exclude_nodes.push_back(
-          request_.cluster->nodes[nodes[n]].name);
+    for (int n = 0; n < group[i]; ++n) in_group[islands_[i].nodes[n]] = true;
+  }
+  std::vector<std::string>& excluded = request.constraints.exclude_nodes;
+  for (size_t n = 0; n < in_group.size(); ++n) {
+    const std::string& name = request_.cluster->nodes[n].name;
+    if (!in_group[n] &&
+        !absl::c_linear_search(request_.constraints.exclude_nodes, name)) {
+      excluded.push_back(name);
     }
   }
   return request;
