@@ -46,10 +46,9 @@ struct SamplePace {
 
 // Shares exactly `num_samples` among pipelines of unlike microbatch sizes:
 // minimises max_r J_r(B_r) over integers B_r ≥ 0 with Σ B_r·M_r = num_samples.
-// A pipeline with B_r = 0 takes no time, and one of infinite fill takes none.
-// Returns the B_r; empty if no integers
-// add up. With G samples, R pipelines and the candidates for the end in C,
-// O(R·G·log C) by bisection of the end and a bounded knapsack.
+// A pipeline with B_r = 0 takes no time, and one of infinite fill takes no
+// microbatches. Returns the B_r; empty if none add up. With G samples and R
+// pipelines, O(R·G) for each step of a bisection of the end.
 std::optional<std::vector<int64_t>> ShareSamples(
     absl::Span<const SamplePace> pipelines, int64_t num_samples);
 

@@ -8,6 +8,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "coordinator/planners/constraints/microbatch_sizes.h"
 #include "coordinator/planners/polish/polish_plan.h"
 
 namespace tangram {
@@ -110,9 +111,7 @@ class Narrower {
   // Adds the request with each microbatch size.
   void FixMicrobatch(const PlanRequest& request, const std::string& what) {
     if (request.pipeline_microbatch_size > 0) return;
-    const int batch = request.training.global_batch_size;
-    for (int size = 1; size <= batch; ++size) {
-      if (batch % size != 0) continue;
+    for (const int size : DivisorsOf(request.training.global_batch_size)) {
       PlanRequest fixed = request;
       fixed.pipeline_microbatch_size = size;
       Add(std::move(fixed), absl::StrCat(what, "with microbatches of ", size));

@@ -124,8 +124,6 @@ class PortfolioPlanner : public ClusterPlanner {
     near.search.polishes_far = false;
     PortfolioPlanner quick(members_, std::move(near), runtimes_,
                            MembersAsked::kSuitable);
-    PortfolioPlanner thorough(members_, choice_, runtimes_,
-                              MembersAsked::kSuitable);
     PlanningStats stats = result.stats;
     const auto plan_with = [&](PortfolioPlanner& planner,
                                const std::vector<std::string>& names) {
@@ -142,7 +140,7 @@ class PortfolioPlanner : public ClusterPlanner {
                       {.max_pipelines = choice_.search.max_pipelines,
                        .min_gain = choice_.search.min_island_gain,
                        .quick = plan_with(quick, scout),
-                       .thorough = plan_with(thorough, everyone)},
+                       .thorough = plan_with(*this, everyone)},
                       observer, result));
     result.stats = stats;
     return absl::OkStatus();
