@@ -286,6 +286,7 @@ class HostilePeersTest(Folder):
         for i in range(30):
             self.assertEqual(self.work(self.hello(f"w{i}"))[0],
                              grpc.StatusCode.OK)
+        self.coordinator.wait_for("worker joined")
         log = self.coordinator.log()
         self.assertEqual(log.count("worker joined"), 1, log)
         self.assertLessEqual(log.count("worker left"), 1, log)
