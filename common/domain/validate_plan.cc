@@ -13,6 +13,7 @@
 #include "common/domain/mixed_stage_rules.h"
 #include "common/domain/model_slice.h"
 #include "common/domain/pipeline_plan.h"
+#include "common/domain/plan_validator.h"
 #include "common/domain/stage_rules.h"
 
 namespace tangram {
@@ -83,8 +84,10 @@ absl::Status CheckStage(const StageRules& rules, const Cluster& cluster,
                         const TrainingOptions& training, int microbatch_size,
                         const PlacedStage& stage) {
   const std::string unknown_host = UnknownHost(cluster, stage);
-  const std::string no_context_parallel =
-      WhyNoContextParallel(cluster, training, stage);
+  std::string no_context_parallel;
+  if (stage.plan.parallelism.cp_degree > 1 || !stage.mixed.empty()) {
+    no_context_parallel = WhyNoContextParallel(cluster, training, stage);
+  }
   const int num_gpus = static_cast<int>(stage.gpus.size());
   if (num_gpus == 0) return Bad("gpus", "none", "at least one");
   const StageSite site = {.max_gpus = num_gpus,
@@ -189,79 +192,72 @@ absl::Status CheckChunk(const PipelinePlan& plan, int chunk,
   return absl::OkStatus();
 }
 
-// The stage that uses each GPU of the cluster, as far as stages were added.
-class GpuOwners {
- public:
-  explicit GpuOwners(const Cluster& cluster) : cluster_(cluster) {
-    int64_t num_gpus = 0;
-    for (const Node& node : cluster.nodes) {
-      first_of_node_.push_back(num_gpus);
-      num_gpus += std::max(node.num_gpus, 0);
-    }
-    owners_.assign(num_gpus, kNobody);
-  }
+// Returns whether the cluster has the GPU.
+bool Exists(const Cluster& cluster, GpuId gpu) {
+  return gpu.node >= 0 && gpu.node < static_cast<int>(cluster.nodes.size()) &&
+         gpu.index >= 0 && gpu.index < cluster.nodes[gpu.node].num_gpus;
+}
 
-  // Returns whether the GPU exists and nobody has it. If so, `stage` has it.
-  bool Claim(GpuId gpu, int stage) {
-    if (!Exists(gpu) || OwnerOf(gpu) != kNobody) return false;
-    OwnerOf(gpu) = stage;
-    return true;
+// Returns the error of a GPU that no stage has, or of one that `owner` has too.
+absl::Status WhyNotClaimed(const Cluster& cluster, GpuId gpu, int owner,
+                           const std::string& field) {
+  const int num_nodes = static_cast<int>(cluster.nodes.size());
+  if (gpu.node < 0 || gpu.node >= num_nodes) {
+    return Bad(field, absl::StrCat("node ", gpu.node),
+               absl::StrCat("one of the cluster's ", num_nodes,
+                            " nodes, counted from 0"));
   }
-
-  // Returns why Claim returned false. Plans have many GPUs, and few are wrong.
-  absl::Status WhyNot(GpuId gpu, const std::string& field) {
-    const int num_nodes = static_cast<int>(cluster_.nodes.size());
-    if (gpu.node < 0 || gpu.node >= num_nodes) {
-      return Bad(field, absl::StrCat("node ", gpu.node),
-                 absl::StrCat("one of the cluster's ", num_nodes,
-                              " nodes, counted from 0"));
-    }
-    const Node& node = cluster_.nodes[gpu.node];
-    if (!Exists(gpu)) {
-      return Bad(field,
-                 absl::StrFormat("GPU %d of node %s", gpu.index, node.name),
-                 absl::StrFormat("one of its %d GPUs, counted from 0",
-                                 std::max(node.num_gpus, 0)));
-    }
+  const Node& node = cluster.nodes[gpu.node];
+  if (!Exists(cluster, gpu)) {
     return Bad(field,
-               absl::StrFormat("GPU %d of node %s, which stages[%d] uses",
-                               gpu.index, node.name, OwnerOf(gpu)),
-               "each GPU at most once in a plan");
+               absl::StrFormat("GPU %d of node %s", gpu.index, node.name),
+               absl::StrFormat("one of its %d GPUs, counted from 0",
+                               std::max(node.num_gpus, 0)));
   }
-
- private:
-  static constexpr int kNobody = -1;  // No index of a stage.
-
-  bool Exists(GpuId gpu) const {
-    return gpu.node >= 0 &&
-           gpu.node < static_cast<int>(cluster_.nodes.size()) &&
-           gpu.index >= 0 && gpu.index < cluster_.nodes[gpu.node].num_gpus;
-  }
-  int& OwnerOf(GpuId gpu) {
-    return owners_[first_of_node_[gpu.node] + gpu.index];
-  }
-
-  const Cluster& cluster_;
-  std::vector<int64_t> first_of_node_;  // Index of its first GPU.
-  std::vector<int> owners_;             // By GPU.
-};
+  return Bad(field,
+             absl::StrFormat("GPU %d of node %s, which stages[%d] uses",
+                             gpu.index, node.name, owner),
+             "each GPU at most once in a plan");
+}
 
 }  // namespace
 
-absl::Status ValidatePlan(const ModelSpec& model, const Cluster& cluster,
-                          const TrainingOptions& training,
-                          const PipelinePlan& plan) {
-  TANGRAM_RETURN_IF_ERROR(CheckBatch(training, plan.pipeline_microbatch_size));
-  const std::vector<LayerRun> runs =
-      MakeSlice({0, model.num_layers()}, model.layers).runs;
-  const StageRules rules(runs);
-  TANGRAM_RETURN_IF_ERROR(rules.CheckCover(
+PlanValidator::PlanValidator(const ModelSpec& model, const Cluster& cluster,
+                             const TrainingOptions& training)
+    : cluster_(cluster),
+      training_(training),
+      runs_(MakeSlice({0, model.num_layers()}, model.layers).runs),
+      rules_(runs_) {
+  int64_t num_gpus = 0;
+  for (const Node& node : cluster.nodes) {
+    first_of_node_.push_back(num_gpus);
+    num_gpus += std::max(node.num_gpus, 0);
+  }
+  owners_.resize(num_gpus);
+}
+
+absl::Status PlanValidator::Claim(GpuId gpu, int stage,
+                                  absl::FunctionRef<std::string()> field) {
+  if (!Exists(cluster_, gpu)) {
+    return WhyNotClaimed(cluster_, gpu, stage, field());
+  }
+  Owner& owner = owners_[first_of_node_[gpu.node] + gpu.index];
+  if (owner.plan == num_plans_) {
+    return WhyNotClaimed(cluster_, gpu, owner.stage, field());
+  }
+  owner = {.plan = num_plans_, .stage = stage};
+  return absl::OkStatus();
+}
+
+absl::Status PlanValidator::Check(const PipelinePlan& plan) {
+  TANGRAM_RETURN_IF_ERROR(CheckBatch(training_, plan.pipeline_microbatch_size));
+  TANGRAM_RETURN_IF_ERROR(rules_.CheckCover(
       plan.num_stages(),
       [&](int i) -> const StagePlan& { return plan.stages[i].plan; }));
-  TANGRAM_RETURN_IF_ERROR(CheckSchedule(training, plan));
-  TANGRAM_RETURN_IF_ERROR(CheckWarmUp(training, plan));
-  TANGRAM_RETURN_IF_ERROR(CheckMixedSchedule(training, plan));
-  GpuOwners owners(cluster);
+  TANGRAM_RETURN_IF_ERROR(CheckSchedule(training_, plan));
+  TANGRAM_RETURN_IF_ERROR(CheckWarmUp(training_, plan));
+  TANGRAM_RETURN_IF_ERROR(CheckMixedSchedule(training_, plan));
+  ++num_plans_;
   for (int i = 0; i < plan.num_stages(); ++i) {
     const PlacedStage& stage = plan.stages[i];
     const std::string field = absl::StrCat("stages[", i, "]");
@@ -269,16 +265,22 @@ absl::Status ValidatePlan(const ModelSpec& model, const Cluster& cluster,
       TANGRAM_RETURN_IF_ERROR(CheckChunk(plan, i, field));
     } else {
       for (size_t j = 0; j < stage.gpus.size(); ++j) {
-        if (owners.Claim(stage.gpus[j], i)) continue;
-        return owners.WhyNot(stage.gpus[j],
-                             absl::StrCat(field, ".gpus[", j, "]"));
+        TANGRAM_RETURN_IF_ERROR(Claim(stage.gpus[j], i, [&] {
+          return absl::StrCat(field, ".gpus[", j, "]");
+        }));
       }
     }
     TANGRAM_RETURN_IF_ERROR(
-        InField(field, CheckStage(rules, cluster, training,
+        InField(field, CheckStage(rules_, cluster_, training_,
                                   plan.pipeline_microbatch_size, stage)));
   }
   return absl::OkStatus();
+}
+
+absl::Status ValidatePlan(const ModelSpec& model, const Cluster& cluster,
+                          const TrainingOptions& training,
+                          const PipelinePlan& plan) {
+  return PlanValidator(model, cluster, training).Check(plan);
 }
 
 }  // namespace tangram

@@ -18,7 +18,6 @@
 #include "common/sim/evaluate_mixed_stages.h"
 #include "common/sim/held_microbatches.h"
 #include "common/sim/memory_holding.h"
-#include "common/sim/model_flops.h"
 #include "common/sim/play_pipeline.h"
 #include "common/sim/stage_estimator.h"
 #include "common/sim/stage_figures.h"
@@ -151,9 +150,9 @@ absl::Status CheckTotalsFinite(const Evaluation& evaluation) {
 // Sets the figures of the whole iteration, which takes T seconds:
 //   utilization = model FLOPs of the batch / (T · peak FLOP/s),
 //   bubble = Σ_d gpus_d · idle_d / Σ_d gpus_d · T.
-void SetTotals(const ModelSpec& model, const Cluster& cluster,
-               const TrainingOptions& training, const PipelinePlan& plan,
+void SetTotals(const StageEstimator& estimator, const PipelinePlan& plan,
                const PipelineRun& run, Evaluation& evaluation) {
+  const TrainingOptions& training = estimator.training();
   const double iteration_s = run.iteration_time_s;
   evaluation.iteration_time_s = iteration_s;
   for (int s = 0; s < plan.num_stages(); ++s) {
@@ -168,10 +167,17 @@ void SetTotals(const ModelSpec& model, const Cluster& cluster,
   const double idle_gpu_s = SetIdleSeconds(plan, iteration_s, evaluation);
   evaluation.samples_per_s = training.global_batch_size / iteration_s;
   evaluation.tokens_per_s = evaluation.samples_per_s * training.sequence_length;
-  evaluation.model_flops_utilization = ModelFlops(model, training) *
-                                       evaluation.samples_per_s /
-                                       PeakFlopsOf(cluster, training, plan);
+  evaluation.model_flops_utilization =
+      estimator.model_flops() * evaluation.samples_per_s /
+      PeakFlopsOf(estimator.cluster(), training, plan);
   evaluation.bubble_fraction = idle_gpu_s / gpu_s;
+}
+
+// Sets and checks the figures of the whole iteration.
+absl::Status Finish(const StageEstimator& estimator, const PipelinePlan& plan,
+                    const PipelineRun& run, Evaluation& evaluation) {
+  SetTotals(estimator, plan, run, evaluation);
+  return CheckTotalsFinite(evaluation);
 }
 
 // Adds what `figures` of stage `s` exceed. `whose` follows the GPU.
@@ -276,18 +282,15 @@ absl::StatusOr<Evaluation> EvaluatePlan(
     StageEstimator& estimator, const PipelinePlan& plan,
     std::vector<TimelineEvent>* timeline,
     const std::function<bool()>& should_stop) {
-  const ModelSpec& model = estimator.model();
-  const Cluster& cluster = estimator.cluster();
-  const TrainingOptions& training = estimator.training();
-  TANGRAM_RETURN_IF_ERROR(ValidatePlan(model, cluster, training, plan));
-  const PipelineShape shape = ShapeOf(plan, training);
+  TANGRAM_RETURN_IF_ERROR(estimator.Validate(plan));
+  const PipelineShape shape = ShapeOf(plan, estimator.training());
   StopPoll poll(should_stop);
   Evaluation evaluation;
   PipelineRun run;
   if (HasMixedStages(plan)) {
-    run = EvaluateMixedStages({.model = model,
-                               .cluster = cluster,
-                               .training = training,
+    run = EvaluateMixedStages({.model = estimator.model(),
+                               .cluster = estimator.cluster(),
+                               .training = estimator.training(),
                                .plan = plan,
                                .shape = shape,
                                .poll = poll,
@@ -301,8 +304,7 @@ absl::StatusOr<Evaluation> EvaluatePlan(
   if (poll.stopped()) return absl::CancelledError("evaluation stopped");
   TANGRAM_RETURN_IF_ERROR(CheckStagesFinite(evaluation.stages));
   evaluation.violations = ViolationsOf(evaluation.stages, plan.num_devices());
-  SetTotals(model, cluster, training, plan, run, evaluation);
-  TANGRAM_RETURN_IF_ERROR(CheckTotalsFinite(evaluation));
+  TANGRAM_RETURN_IF_ERROR(Finish(estimator, plan, run, evaluation));
   return evaluation;
 }
 
@@ -315,21 +317,33 @@ absl::StatusOr<Evaluation> EvaluatePlan(
   return EvaluatePlan(estimator, plan, timeline, should_stop);
 }
 
-absl::StatusOr<PlanOutline> OutlinePlan(
-    StageEstimator& estimator, const PipelinePlan& plan,
+absl::StatusOr<std::optional<Evaluation>> EvaluateWithin(
+    StageEstimator& estimator, const PipelinePlan& plan, double limit_s,
     const std::function<bool()>& should_stop) {
-  TANGRAM_RETURN_IF_ERROR(ValidatePlan(estimator.model(), estimator.cluster(),
-                                       estimator.training(), plan));
-  if (HasMixedStages(plan)) return PlanOutline();
+  if (HasMixedStages(plan)) {
+    TANGRAM_ASSIGN_OR_RETURN(
+        Evaluation evaluation,
+        EvaluatePlan(estimator, plan, nullptr, should_stop));
+    if (!evaluation.violations.empty()) return std::nullopt;
+    return evaluation;
+  }
+  TANGRAM_RETURN_IF_ERROR(estimator.Validate(plan));
   const PipelineShape shape = ShapeOf(plan, estimator.training());
   StopPoll poll(should_stop);
   Evaluation evaluation;
-  EstimateStages(estimator, plan, shape, poll, evaluation);
+  const std::vector<StageTimes> times =
+      EstimateStages(estimator, plan, shape, poll, evaluation);
   if (poll.stopped()) return absl::CancelledError("evaluation stopped");
   TANGRAM_RETURN_IF_ERROR(CheckStagesFinite(evaluation.stages));
-  return PlanOutline{
-      .least_s = LeastSeconds(shape, evaluation.stages),
-      .violations = ViolationsOf(evaluation.stages, plan.num_devices())};
+  if (LeastSeconds(shape, evaluation.stages) > limit_s ||
+      !ViolationsOf(evaluation.stages, plan.num_devices()).empty()) {
+    return std::nullopt;
+  }
+  const PipelineRun run =
+      PlayPipeline(shape, times, /*timeline=*/nullptr, poll);
+  if (poll.stopped()) return absl::CancelledError("evaluation stopped");
+  TANGRAM_RETURN_IF_ERROR(Finish(estimator, plan, run, evaluation));
+  return evaluation;
 }
 
 }  // namespace tangram

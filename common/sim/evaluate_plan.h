@@ -2,6 +2,7 @@
 #define TANGRAM_COMMON_SIM_EVALUATE_PLAN_H_
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -139,18 +140,13 @@ absl::StatusOr<Evaluation> EvaluatePlan(
     std::vector<TimelineEvent>* timeline = nullptr,
     const std::function<bool()>& should_stop = nullptr);
 
-// The figures of a plan that need no play of its schedule.
-struct PlanOutline {
-  double least_s = 0;                 // At most Evaluation::iteration_time_s.
-  std::vector<Violation> violations;  // Those of the evaluation.
-};
-
-// Returns the outline of a plan, in a fraction of the time of EvaluatePlan, for
-// searches that drop most of what they try. Nothing is known of plans with
-// mixed stages. Errors are those of EvaluatePlan before it plays the schedule.
-// Deterministic.
-absl::StatusOr<PlanOutline> OutlinePlan(
-    StageEstimator& estimator, const PipelinePlan& plan,
+// Likewise for a search that drops most of what it tries. Empty, in a fraction
+// of the time of EvaluatePlan, if the plan does not fit, or if it takes
+// longer than `limit_s` by a lower bound that needs no play of the schedule.
+// Other plans are evaluated, and may turn out to take longer too. No bound is
+// known for plans with mixed stages.
+absl::StatusOr<std::optional<Evaluation>> EvaluateWithin(
+    StageEstimator& estimator, const PipelinePlan& plan, double limit_s,
     const std::function<bool()>& should_stop = nullptr);
 
 }  // namespace tangram

@@ -13,6 +13,8 @@ struct HeldMicrobatches {
   int all = 0;
   // Those between their backward pass and that of their weight gradients.
   int before_weight_gradients = 0;
+
+  bool operator==(const HeldMicrobatches&) const = default;
 };
 
 // Returns what stage `s` of such a pipeline holds of `all` microbatches. Device

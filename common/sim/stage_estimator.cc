@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/hash/hash.h"
-#include "common/domain/model_slice.h"
+#include "common/sim/model_flops.h"
 
 namespace tangram {
 namespace {
@@ -54,7 +54,8 @@ StageEstimator::StageEstimator(const ModelSpec& model, const Cluster& cluster,
       cluster_(cluster),
       training_(training),
       state_(state),
-      runs_(MakeSlice({0, model.num_layers()}, model.layers).runs) {}
+      validator_(model, cluster, training),
+      model_flops_(ModelFlops(model, training)) {}
 
 const StageEstimator::Place& StageEstimator::PlaceOf(Gpus gpus) {
   const auto known = places_.find(gpus);
@@ -78,7 +79,7 @@ const StageCost& StageEstimator::CostOf(const PlacedStage& stage,
   environment.state = state_;
   return costs_
       .emplace(CostKey<StagePlan>{&place, microbatch_size, stage.plan},
-               EstimateStage(runs_, stage.plan, environment))
+               EstimateStage(validator_.runs(), stage.plan, environment))
       .first->second;
 }
 

@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "absl/container/node_hash_map.h"
+#include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "common/cost/operator_cost.h"
 #include "common/cost/stage_cost.h"
 #include "common/domain/cluster.h"
 #include "common/domain/model_spec.h"
 #include "common/domain/pipeline_plan.h"
+#include "common/domain/plan_validator.h"
 #include "common/domain/training_options.h"
 #include "common/sim/stage_placement.h"
 
@@ -31,13 +33,23 @@ class StageEstimator {
   const TrainingOptions& training() const { return training_; }
   const StateShare& state() const { return state_; }
   // The runs of equal layers of the model.
-  int64_t num_runs() const { return static_cast<int64_t>(runs_.size()); }
+  int64_t num_runs() const {
+    return static_cast<int64_t>(validator_.runs().size());
+  }
+  // ModelFlops of the job.
+  double model_flops() const { return model_flops_; }
+
+  // Returns what ValidatePlan does.
+  absl::Status Validate(const PipelinePlan& plan) {
+    return validator_.Check(plan);
+  }
 
   // Returns the cost of a stage that passes ValidatePlan. The reference lives
   // until the next call.
   const StageCost& CostOf(const PlacedStage& stage, int microbatch_size);
 
-  // Returns the weakest device of the GPUs.
+  // Returns the weakest device of the GPUs. The reference lives as long as the
+  // estimator, and differs for each list of GPUs.
   const DeviceSpec& DeviceOf(absl::Span<const GpuId> gpus);
 
   // Returns the path of transfers between two stages.
@@ -86,7 +98,8 @@ class StageEstimator {
   const Cluster& cluster_;
   const TrainingOptions& training_;
   const StateShare state_;
-  const std::vector<LayerRun> runs_;
+  PlanValidator validator_;
+  const double model_flops_;
   absl::node_hash_map<std::vector<GpuId>, Place, GpusHash, GpusEqual> places_;
   absl::node_hash_map<CostKey<StagePlan>, StageCost, CostHash, CostEqual>
       costs_;

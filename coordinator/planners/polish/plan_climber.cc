@@ -151,12 +151,17 @@ class PlanClimber::Climb {
            ChangeOrder();
   }
 
-  StageSetting SettingAt(const PipelinePlan& plan, int position) {
+  // Returns the microbatches that each stage holds.
+  std::vector<int> HeldNow() const {
     std::vector<int> held;
     for (const StageEvaluation& stage : current_.evaluation.stages) {
       held.push_back(stage.in_flight);
     }
-    return SettingOf(estimator_, plan, held, position);
+    return held;
+  }
+
+  StageSetting SettingAt(const PipelinePlan& plan, int position) {
+    return SettingOf(estimator_, plan, HeldNow(), position);
   }
 
   // Likewise if the other stages stay as they are. The slowest of them sets the
@@ -182,9 +187,13 @@ class PlanClimber::Climb {
   // Lets the stages of `plan` that differ from those of the current one fit.
   // Returns false if one does not.
   bool FitStages(Fitting fit, PipelinePlan& plan) {
+    const std::vector<int> held = HeldNow();
     for (int s = 0; s < plan.num_stages(); ++s) {
       if (plan.stages[s] == current_.plan.stages[s]) continue;
-      if (!(tuner_.*fit)(SettingAt(plan, s), plan.stages[s])) return false;
+      if (!(tuner_.*fit)(SettingOf(estimator_, plan, held, s),
+                         plan.stages[s])) {
+        return false;
+      }
     }
     return true;
   }
@@ -348,30 +357,21 @@ class PlanClimber::Climb {
   // Returns the evaluation of the plan if it fits, and is faster than the best
   // or better balanced than the current one.
   std::optional<Evaluation> PlayIfHelps(const PipelinePlan& plan) {
-    if (!CanHelp(plan)) return std::nullopt;
     num_played_ += plan.num_stages();
-    absl::StatusOr<std::optional<Evaluation>> judged =
-        JudgePlan(estimator_, plan, observer_);
-    stopped_ |= !judged.ok();
-    if (!judged.ok() || !judged->has_value()) return std::nullopt;
-    const Evaluation& played = **judged;
-    if (played.measured_fraction < least_measured_) return std::nullopt;
+    const double limit_s = best_.evaluation.iteration_time_s * (1 + kSlack);
+    absl::StatusOr<std::optional<Evaluation>> played = EvaluateWithin(
+        estimator_, plan, limit_s, [this] { return observer_.ShouldStop(); });
+    stopped_ |= absl::IsCancelled(played.status());
+    // Errors are rules that the plan breaks in this training.
+    if (!played.ok() || !played->has_value()) return std::nullopt;
+    num_played_ += plan.num_stages();
+    const Evaluation& evaluation = **played;
+    if (evaluation.measured_fraction < least_measured_) return std::nullopt;
     const bool is_better_balanced =
-        played.iteration_time_s <
-            best_.evaluation.iteration_time_s * (1 + kSlack) &&
-        Imbalance(played) < imbalance_ * (1 - kLeastGain);
-    if (!IsFaster(played) && !is_better_balanced) return std::nullopt;
-    return *std::move(judged);
-  }
-
-  // Returns whether the plan fits and may be fast enough.
-  bool CanHelp(const PipelinePlan& plan) {
-    num_played_ += plan.num_stages();
-    const absl::StatusOr<PlanOutline> outline = OutlinePlan(
-        estimator_, plan, [this] { return observer_.ShouldStop(); });
-    stopped_ |= absl::IsCancelled(outline.status());
-    return outline.ok() && outline->violations.empty() &&
-           outline->least_s < best_.evaluation.iteration_time_s * (1 + kSlack);
+        evaluation.iteration_time_s < limit_s &&
+        Imbalance(evaluation) < imbalance_ * (1 - kLeastGain);
+    if (!IsFaster(evaluation) && !is_better_balanced) return std::nullopt;
+    return *std::move(played);
   }
 
   bool IsRunnable(const PipelinePlan& plan) const {
@@ -423,10 +423,7 @@ absl::StatusOr<PolishedPlan> PlanClimber::From(PolishedPlan start,
 absl::StatusOr<std::optional<PolishedPlan>> PlanClimber::Settle(
     PipelinePlan plan, Effort effort) {
   if (observer_.ShouldStop()) return absl::CancelledError("planning stopped");
-  if (!ValidatePlan(request_.model, *request_.cluster, request_.training, plan)
-           .ok()) {
-    return std::nullopt;
-  }
+  if (!estimator_.Validate(plan).ok()) return std::nullopt;
   const std::vector<int> held = HeldByStages(plan, request_.training);
   const auto setting = [&](int s) {
     return SettingOf(estimator_, plan, held, s);

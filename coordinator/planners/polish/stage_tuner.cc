@@ -27,6 +27,9 @@ constexpr double HostOffload::*kOffloadParts[] = {
     &HostOffload::optimizer, &HostOffload::activations, &HostOffload::gradients,
     &HostOffload::weights};
 
+// Kept answers beyond so many are forgotten, to bound the memory.
+constexpr size_t kMostAnswers = 1 << 15;
+
 // The weight of time that delays nothing, which decides between equals.
 constexpr double kFreeWeight = 1e-3;
 
@@ -36,6 +39,12 @@ OpMask MaskOn(const LayerSpec& layer, OpMask mask) {
       layer.kind == LayerKind::kTransformer &&
       (mask & ~kDropOutputs & ~WholeLayerMask(layer)) == 0;
   return has_operators ? mask : kRecomputeNone;
+}
+
+bool Recomputes(const StagePlan& stage) {
+  return absl::c_any_of(stage.recompute, [](const RecomputeRun& run) {
+    return run.mask != kRecomputeNone;
+  });
 }
 
 }  // namespace
@@ -185,8 +194,33 @@ double StageTuner::Fit(const StageSetting& setting, PlacedStage& stage) {
   return best_s;
 }
 
+bool StageTuner::Ask(bool tunes, const StageSetting& setting,
+                     PlacedStage& stage, absl::FunctionRef<bool()> fit) {
+  Question question{.tunes = tunes,
+                    .device = &estimator_.DeviceOf(stage.gpus),
+                    .setting = setting,
+                    .stage = stage.plan,
+                    .recomputes = tunes && Recomputes(stage.plan)};
+  question.stage.recompute.clear();
+  const auto known = answers_.find(question);
+  if (known != answers_.end()) {
+    const Answer& answer = known->second;
+    num_estimated_ += answer.num_estimated;
+    if (answer.fits) stage.plan = answer.stage;
+    return answer.fits;
+  }
+  if (answers_.size() >= kMostAnswers) answers_.clear();
+  const int64_t before = num_estimated_;
+  const bool fits = fit();
+  answers_[std::move(question)] = {.fits = fits,
+                                   .stage = fits ? stage.plan : StagePlan(),
+                                   .num_estimated = num_estimated_ - before};
+  return fits;
+}
+
 bool StageTuner::FitRecompute(const StageSetting& setting, PlacedStage& stage) {
-  return Fit(setting, stage) < kInfinity;
+  return Ask(/*tunes=*/false, setting, stage,
+             [&] { return Fit(setting, stage) < kInfinity; });
 }
 
 void StageTuner::RecomputeMost(const StageSetting& setting,
@@ -218,12 +252,10 @@ std::vector<StagePlan> StageTuner::Variations(const PlacedStage& placed) {
     }
   }
   // Nothing is gained by the host if all is on the GPU and nothing recomputed.
-  const bool recomputes = absl::c_any_of(
-      stage.recompute,
-      [](const RecomputeRun& run) { return run.mask != kRecomputeNone; });
   const bool knows_host =
       estimator_.DeviceOf(placed.gpus).host.bandwidth_bytes_per_s > 0;
-  if (!knows_host || (!recomputes && stage.offload.none())) return variations;
+  if (!knows_host || (!Recomputes(stage) && stage.offload.none()))
+    return variations;
   for (double HostOffload::*const part : kOffloadParts) {
     const double now = stage.offload.*part;
     for (const double share :
@@ -237,6 +269,11 @@ std::vector<StagePlan> StageTuner::Variations(const PlacedStage& placed) {
 }
 
 bool StageTuner::Tune(const StageSetting& setting, PlacedStage& stage) {
+  return Ask(/*tunes=*/true, setting, stage,
+             [&] { return TuneAnew(setting, stage); });
+}
+
+bool StageTuner::TuneAnew(const StageSetting& setting, PlacedStage& stage) {
   double best_s = Fit(setting, stage);
   bool helps = true;
   while (helps) {

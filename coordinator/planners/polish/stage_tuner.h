@@ -2,8 +2,12 @@
 #define TANGRAM_COORDINATOR_PLANNERS_POLISH_STAGE_TUNER_H_
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "common/domain/device.h"
 #include "common/domain/model_spec.h"
 #include "common/domain/pipeline_plan.h"
 #include "common/domain/stage_plan.h"
@@ -28,6 +32,8 @@ struct StageSetting {
   // within which the stage delays nothing.
   double free_pass_s = 0;
   double free_tail_s = 0;
+
+  bool operator==(const StageSetting&) const = default;
 };
 
 // Chooses how a stage fits in its memory for the least time: what it
@@ -55,12 +61,39 @@ class StageTuner {
   // Lets the stage recompute so that it holds the least. It may not fit.
   void RecomputeMost(const StageSetting& setting, PlacedStage& stage);
 
-  // Returns the stages whose cost was looked up so far.
+  // Returns the stages whose cost was looked up so far, or would have been
+  // without the results that are kept.
   int64_t num_estimated() const { return num_estimated_; }
 
  private:
   // A way to recompute a layer: a mask for each run of equal layers.
   using Choice = std::vector<OpMask>;
+
+  // A stage to be made to fit, with all that decides how.
+  struct Question {
+    bool tunes = false;
+    const DeviceSpec* device = nullptr;  // Unlike for other GPUs.
+    StageSetting setting;
+    StagePlan stage;          // Without recomputation,
+    bool recomputes = false;  // except for this.
+
+    bool operator==(const Question&) const = default;
+    template <typename H>
+    friend H AbslHashValue(H h, const Question& question) {
+      const StagePlan& stage = question.stage;
+      const StageParallelism& p = stage.parallelism;
+      return H::combine(std::move(h), question.tunes, question.device,
+                        question.setting.held.all, question.setting.free_pass_s,
+                        stage.begin.layer, stage.begin.op, stage.end.layer,
+                        stage.end.op, p.tp_degree, p.cp_degree, p.dp_degree,
+                        p.zero_stage);
+    }
+  };
+  struct Answer {
+    bool fits = false;
+    StagePlan stage;
+    int64_t num_estimated = 0;
+  };
 
   // The cost of a stage as it was tried.
   struct Tried {
@@ -69,6 +102,11 @@ class StageTuner {
     double peak_bytes = 0;
   };
 
+  // Lets `fit` answer, unless the question was asked before: stages recur in
+  // many plans.
+  bool Ask(bool tunes, const StageSetting& setting, PlacedStage& stage,
+           absl::FunctionRef<bool()> fit);
+  bool TuneAnew(const StageSetting& setting, PlacedStage& stage);
   void AddChoice(Choice choice);
   std::vector<const Choice*> AllowedChoices(const StagePlan& stage) const;
   bool IsAllowed(const StagePlan& stage) const;
@@ -87,6 +125,7 @@ class StageTuner {
   const std::vector<LayerRun> runs_;
   std::vector<int> run_of_layer_;
   std::vector<Choice> choices_;
+  absl::flat_hash_map<Question, Answer> answers_;
   int64_t num_estimated_ = 0;
 };
 

@@ -26,7 +26,8 @@ class Tribunal {
  private:
   bool IsRunnable(const PipelinePlan& plan) const;
   bool MayRunOn(const PipelinePlan& plan) const;
-  bool MayBeatLimit(const PipelinePlan& plan, double limit_s);
+  // Empty: the plan is not valid, does not fit or takes longer than `limit_s`.
+  std::optional<Evaluation> Play(const PipelinePlan& plan, double limit_s);
 
   const Challenge& challenge_;
   const std::vector<LayerRun> runs_;

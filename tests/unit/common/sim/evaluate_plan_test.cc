@@ -514,9 +514,10 @@ TEST(EvaluatePlanTest, NoFigureThatIsNotFiniteIsASuccess) {
                        HasSubstr("iteration_time_s: inf")));
 }
 
-absl::StatusOr<PlanOutline> Outline(const Inputs& in) {
+absl::StatusOr<std::optional<Evaluation>> Within(const Inputs& in,
+                                                 double limit_s) {
   StageEstimator estimator(in.model, in.cluster, in.training);
-  return OutlinePlan(estimator, in.plan);
+  return EvaluateWithin(estimator, in.plan, limit_s);
 }
 
 // Every change of one field of a stage, back and forth.
@@ -570,8 +571,9 @@ TEST(EvaluatePlanTest, CostsThatAreKnownAreThoseOfAFreshEvaluation) {
 }
 
 // Cuts in two, of equal and of unequal work, under all schedules.
-TEST(OutlinePlanTest, IsNeverSlowerThanThePlanAndHasItsViolations) {
-  int num_tight = 0;
+TEST(EvaluateWithinTest, DropsOnlyPlansThatDoNotFitOrTakeLonger) {
+  int num_unfit = 0;
+  int num_early = 0;
   for (const PipelineSchedule schedule :
        {PipelineSchedule::kGpipe, PipelineSchedule::kOneFOneB,
         PipelineSchedule::kZeroBubbleH1}) {
@@ -582,25 +584,34 @@ TEST(OutlinePlanTest, IsNeverSlowerThanThePlanAndHasItsViolations) {
         in.plan.pipeline_microbatch_size = microbatch;
         in.plan.stages = {StageOn(0, cut, {.dp_degree = 4}, NodeGpus(0, 4)),
                           StageOn(cut, 6, {.dp_degree = 4}, NodeGpus(1, 4))};
-        in.cluster.nodes[0].device.memory_bytes = cut * 0.5e9;
+        in.cluster.nodes[0].device.memory_bytes =
+            cut % 2 == 0 ? 1e9 : 1e11;  // Too little, or enough.
         const Evaluation evaluation = in.Evaluate();
-        ASSERT_OK_AND_ASSIGN(const PlanOutline outline, Outline(in));
-        EXPECT_LE(outline.least_s, evaluation.iteration_time_s);
-        EXPECT_GT(outline.least_s, 0);
-        num_tight += outline.least_s > 0.7 * evaluation.iteration_time_s;
-        ASSERT_EQ(outline.violations.size(), evaluation.violations.size());
-        for (size_t v = 0; v < outline.violations.size(); ++v) {
-          EXPECT_EQ(outline.violations[v].reason,
-                    evaluation.violations[v].reason);
+        const double seconds = evaluation.iteration_time_s;
+        ASSERT_OK_AND_ASSIGN(const std::optional<Evaluation> within,
+                             Within(in, seconds));
+        ASSERT_EQ(within.has_value(), evaluation.violations.empty());
+        if (!within.has_value()) {
+          ++num_unfit;
+          continue;
         }
+        EXPECT_EQ(within->iteration_time_s, seconds);
+        EXPECT_EQ(within->stages[1].peak_bytes,
+                  evaluation.stages[1].peak_bytes);
+        EXPECT_EQ(within->model_flops_utilization,
+                  evaluation.model_flops_utilization);
+        ASSERT_OK_AND_ASSIGN(const std::optional<Evaluation> far_below,
+                             Within(in, 0.7 * seconds));
+        num_early += !far_below.has_value();
       }
     }
   }
-  EXPECT_GT(num_tight, 10);
+  EXPECT_GT(num_unfit, 0);
+  EXPECT_GT(num_early, 10);
 }
 
 // Chunks of unequal work, in two rounds over the devices.
-TEST(OutlinePlanTest, IsNeverSlowerThanAnInterleavedPlan) {
+TEST(EvaluateWithinTest, KnowsABoundForInterleavedPlans) {
   for (int cut = 1; cut < 4; ++cut) {
     Inputs in;
     in.plan.schedule = PipelineSchedule::kInterleaved;
@@ -610,18 +621,22 @@ TEST(OutlinePlanTest, IsNeverSlowerThanAnInterleavedPlan) {
                       StageOn(cut, 4, {.dp_degree = 4}, NodeGpus(1, 4)),
                       StageOn(4, 5, {.dp_degree = 4}, NodeGpus(0, 4)),
                       StageOn(5, 6, {.dp_degree = 4}, NodeGpus(1, 4))};
-    const Evaluation evaluation = in.Evaluate();
-    ASSERT_OK_AND_ASSIGN(const PlanOutline outline, Outline(in));
-    EXPECT_LE(outline.least_s, evaluation.iteration_time_s);
-    EXPECT_GT(outline.least_s, 0.5 * evaluation.iteration_time_s);
+    const double seconds = in.Evaluate().iteration_time_s;
+    ASSERT_OK_AND_ASSIGN(const std::optional<Evaluation> within,
+                         Within(in, seconds));
+    ASSERT_TRUE(within.has_value());
+    EXPECT_EQ(within->iteration_time_s, seconds);
+    ASSERT_OK_AND_ASSIGN(const std::optional<Evaluation> half,
+                         Within(in, 0.5 * seconds));
+    EXPECT_FALSE(half.has_value());
   }
 }
 
-TEST(OutlinePlanTest, RefusesWhatValidatePlanRefuses) {
+TEST(EvaluateWithinTest, RefusesWhatValidatePlanRefuses) {
   Inputs in;
   in.plan.stages[0].gpus[0].node = 9;
-  EXPECT_THAT(Outline(in), StatusIs(absl::StatusCode::kInvalidArgument,
-                                    HasSubstr("stages[0].gpus[0]")));
+  EXPECT_THAT(Within(in, 1), StatusIs(absl::StatusCode::kInvalidArgument,
+                                      HasSubstr("stages[0].gpus[0]")));
 }
 
 }  // namespace

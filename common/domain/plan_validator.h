@@ -1,0 +1,56 @@
+#ifndef TANGRAM_COMMON_DOMAIN_PLAN_VALIDATOR_H_
+#define TANGRAM_COMMON_DOMAIN_PLAN_VALIDATOR_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "common/domain/cluster.h"
+#include "common/domain/model_slice.h"
+#include "common/domain/pipeline_plan.h"
+#include "common/domain/stage_rules.h"
+#include "common/domain/training_options.h"
+
+namespace tangram {
+
+// ValidatePlan for searches that check many plans of one job. Keeps references
+// to the cluster and the training options. Thread-compatible.
+class PlanValidator {
+ public:
+  PlanValidator(const ModelSpec& model, const Cluster& cluster,
+                const TrainingOptions& training);
+  PlanValidator(const PlanValidator&) = delete;
+  PlanValidator& operator=(const PlanValidator&) = delete;
+
+  // Returns what ValidatePlan does.
+  absl::Status Check(const PipelinePlan& plan);
+
+  // The runs of equal layers of the model.
+  const std::vector<LayerRun>& runs() const { return runs_; }
+
+ private:
+  // The stage that has a GPU, in the plan of this number.
+  struct Owner {
+    int64_t plan = 0;
+    int stage = 0;
+  };
+
+  // Gives the GPU to the stage, unless another one of the plan has it. `field`
+  // names the GPU.
+  absl::Status Claim(GpuId gpu, int stage,
+                     absl::FunctionRef<std::string()> field);
+
+  const Cluster& cluster_;
+  const TrainingOptions& training_;
+  const std::vector<LayerRun> runs_;
+  const StageRules rules_;              // It refers to the runs.
+  std::vector<int64_t> first_of_node_;  // Index of its first GPU.
+  std::vector<Owner> owners_;           // By GPU.
+  int64_t num_plans_ = 0;
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_DOMAIN_PLAN_VALIDATOR_H_
