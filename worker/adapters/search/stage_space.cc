@@ -1,6 +1,7 @@
 #include "worker/adapters/search/stage_space.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
 
 #include "common/domain/stage_rules.h"
@@ -67,6 +68,16 @@ bool AnyCpAndDp(int ranks, const IslandSpec& island, const SplitLimits& limits,
     }
   }
   return false;
+}
+
+// Returns false for most sizes that have no degrees. As cp is a power of two,
+// and tp too unless it is asked for, the odd part of the size is shared by tp
+// and dp, which divides the microbatch.
+bool MayHaveDegrees(int num_gpus, const IslandSpec& island,
+                    const SplitLimits& limits) {
+  const int odd = num_gpus / (num_gpus & -num_gpus);
+  const int64_t tp = std::max(island.limits.tp_degree, 1);
+  return tp * limits.pipeline_microbatch_size() % odd == 0;
 }
 
 // Returns whether a stage of that size has any degrees.
@@ -148,8 +159,11 @@ std::vector<int> StageSizes(const IslandSpec& island, const SplitLimits& limits,
   const int first = std::max(asked_for, 1);
   const int last = asked_for > 0 ? std::min(asked_for, island.num_gpus())
                                  : island.num_gpus();
-  for (int size = first; size <= last; ++size) {
-    if (FitsNodes(size, island.gpus_per_node) &&
+  // Beyond the first node, only whole nodes fit.
+  const int per_node = island.gpus_per_node;
+  for (int size = first; size <= last;
+       size += size < per_node ? 1 : per_node - size % per_node) {
+    if (FitsNodes(size, per_node) && MayHaveDegrees(size, island, limits) &&
         HasDegrees(size, island, limits, extra)) {
       sizes.push_back(size);
     }
