@@ -43,6 +43,10 @@ struct PipelineRules {
   // Plans that take this fraction longer than the best are of use too, as they
   // may be made faster.
   double worth_refining = 0;
+  // How many slice plans the search asks for: a few that make good pipelines,
+  // or all that are of use.
+  enum class Effort { kSeeds, kAll };
+  Effort effort = Effort::kAll;
   // Whether the search looks on for plans slower than its first, up to the
   // incumbent, if these are all refused.
   bool persists = true;

@@ -125,15 +125,20 @@ class Search {
   };
 
   // Lets the scout try every runtime. Those for which it finds the fastest
-  // plans go first, as what they find limits the searches of the others.
+  // plans go first, as what they find limits the searches of the others. A
+  // framework that has a plan need not have the best one that is far behind.
   absl::Status Scout() {
+    double least_s = kInfinity;
     for (const PlanningRuntime* runtime : parts_.runtimes.All()) {
       tried_.push_back(
           {runtime, RuntimeSearch(*runtime, parts_.choice, request_, observer_),
            alternatives_.size()});
       alternatives_.push_back({.runtime = std::string(runtime->name())});
       if (parts_.scout == nullptr) continue;
-      TANGRAM_RETURN_IF_ERROR(tried_.back().search.Scout(*parts_.scout));
+      RuntimeSearch& search = tried_.back().search;
+      TANGRAM_RETURN_IF_ERROR(
+          search.Scout(*parts_.scout, least_s * (1 + kFarBehind)));
+      least_s = std::min(least_s, search.scouted_s());
     }
     absl::c_stable_sort(tried_, [](const Tried& a, const Tried& b) {
       return a.search.scouted_s() < b.search.scouted_s();

@@ -66,6 +66,10 @@ bool FixesDegrees(absl::Span<const RuntimeVariant> variants) {
 // The most plans that are polished for one runtime.
 constexpr size_t kMostPolished = 4;
 
+// On more GPUs, memory is seldom so scarce that seeds make no pipeline where
+// all slice plans make a good one.
+constexpr int kFewGpus = 64;
+
 // Notes each difference between what `asked` asks for and what `runtime` does.
 // `planned` is the request with the options with which it trains.
 void NoteLosses(const PlanningRuntime& runtime, const PlanRequest& asked,
@@ -100,7 +104,7 @@ class RuntimeSearch::Parts {
 
   // Lets the scout try first, and moves forward what it found good plans for.
   // A good plan limits all later searches.
-  absl::Status Scout(SlicePlanSource& scout) {
+  absl::Status Scout(SlicePlanSource& scout, double incumbent_s) {
     TANGRAM_RETURN_IF_ERROR(Begin(scout));
     if (!refusal_.ok() || !scout.SliceModel(request_.model).ok()) {
       return absl::OkStatus();
@@ -113,6 +117,10 @@ class RuntimeSearch::Parts {
     for (Attempt* const attempt : order) {
       PipelineRules rules = RulesOf(*attempt);
       rules.persists = false;
+      if (HasPlan()) {
+        rules.incumbent_s =
+            std::min(rules.incumbent_s, incumbent_s * ClosedFormExcess());
+      }
       TANGRAM_ASSIGN_OR_RETURN(PlanResult result, Try(rules, scout));
       if (!result.plan.has_value()) continue;
       attempt->scouted_s = result.evaluation.iteration_time_s;
@@ -139,7 +147,8 @@ class RuntimeSearch::Parts {
     variants_ = Variants(islands_);
     for (const std::optional<CollectiveLibrary>& library : libraries_) {
       for (const RuntimeVariant& variant : variants_) {
-        attempts_.push_back({variant, library});
+        attempts_.push_back(
+            {variant, library, static_cast<int>(attempts_.size())});
       }
     }
     return absl::OkStatus();
@@ -202,7 +211,10 @@ class RuntimeSearch::Parts {
     RuntimeVariant variant;
     // The collective library of the GPUs; none: any GPUs.
     std::optional<CollectiveLibrary> library;
+    int number = 0;                // In the order of the variants.
     double scouted_s = kInfinity;  // The scout's plan, if it was the best.
+    double seeded_s = kInfinity;   // The plan of the seeds.
+    std::optional<Infeasible> why_no_seeds;
   };
 
   // Returns by how much the closed form of a plan may exceed its judged time:
@@ -220,7 +232,13 @@ class RuntimeSearch::Parts {
       sources.push_back(member.source);
     }
     const auto source = CreateMixedSource(sources);
+    TANGRAM_RETURN_IF_ERROR(TrySeeds(*source));
     for (const Attempt& attempt : attempts_) {
+      if (!IsWorthSearching(attempt)) {
+        KeepClosest(attempt.why_no_seeds, closest_);
+        if (kept_.empty()) Keep(attempt, {.infeasible = attempt.why_no_seeds});
+        continue;
+      }
       TANGRAM_ASSIGN_OR_RETURN(PlanResult result,
                                Try(RulesOf(attempt), *source));
       KeepLeastBound(result, lower_bound_s_);
@@ -229,6 +247,36 @@ class RuntimeSearch::Parts {
       Keep(attempt, std::move(result));
     }
     return absl::OkStatus();
+  }
+
+  // Tries the seeds of each attempt, a few slice plans. What they make
+  // limits the searches, and says with which attempts these begin.
+  absl::Status TrySeeds(SlicePlanSource& source) {
+    for (Attempt& attempt : attempts_) {
+      PipelineRules rules = RulesOf(attempt);
+      rules.effort = PipelineRules::Effort::kSeeds;
+      rules.persists = false;
+      TANGRAM_ASSIGN_OR_RETURN(PlanResult result, Try(rules, source));
+      if (!result.plan.has_value()) {
+        attempt.why_no_seeds = std::move(result.infeasible);
+        continue;
+      }
+      attempt.seeded_s = result.evaluation.iteration_time_s;
+      Keep(attempt, std::move(result), /*is_seeded=*/true);
+    }
+    absl::c_stable_sort(attempts_, [](const Attempt& a, const Attempt& b) {
+      return a.seeded_s < b.seeded_s;
+    });
+    return absl::OkStatus();
+  }
+
+  // Returns whether the members are asked for all slice plans of the attempt.
+  // They are not if another framework has a plan and the seeds made none that
+  // comes close, unless no seeds make a plan, as where memory is scarce.
+  bool IsWorthSearching(const Attempt& attempt) const {
+    if (attempt.seeded_s < kInfinity || incumbent_s_ == kInfinity) return true;
+    return attempts_.front().seeded_s == kInfinity &&
+           request_.cluster->num_gpus() <= kFewGpus;
   }
 
   // Returns the variants of the runtime: one for each value of the properties
@@ -297,15 +345,25 @@ class RuntimeSearch::Parts {
   struct Kept {
     PipelineRules rules;
     PlanResult result;
+    int attempt = 0;
+    bool is_seeded = false;
   };
 
-  // Keeps the best result, and those that polishing may make the best.
-  void Keep(const Attempt& attempt, PlanResult result) {
+  // Keeps the best result, and those that polishing may make the best. That of
+  // a whole search replaces that of its seeds.
+  void Keep(const Attempt& attempt, PlanResult result, bool is_seeded = false) {
+    if (result.plan.has_value()) {
+      std::erase_if(kept_, [&](const Kept& kept) {
+        return kept.is_seeded && kept.attempt == attempt.number &&
+               IsBetter(result, kept.result);
+      });
+    }
     const auto place = absl::c_upper_bound(
         kept_, result, [](const PlanResult& added, const Kept& other) {
           return IsBetter(added, other.result);
         });
-    kept_.insert(place, {RulesOf(attempt), std::move(result)});
+    kept_.insert(place, {RulesOf(attempt), std::move(result), attempt.number,
+                         is_seeded});
     while (kept_.size() > 1 && !IsWorthKeeping(kept_.back().result)) {
       kept_.pop_back();
     }
@@ -390,8 +448,8 @@ RuntimeSearch::~RuntimeSearch() = default;
 RuntimeSearch::RuntimeSearch(RuntimeSearch&&) noexcept = default;
 RuntimeSearch& RuntimeSearch::operator=(RuntimeSearch&&) noexcept = default;
 
-absl::Status RuntimeSearch::Scout(SlicePlanSource& scout) {
-  return parts_->Scout(scout);
+absl::Status RuntimeSearch::Scout(SlicePlanSource& scout, double incumbent_s) {
+  return parts_->Scout(scout, incumbent_s);
 }
 
 double RuntimeSearch::scouted_s() const { return parts_->scouted_s(); }

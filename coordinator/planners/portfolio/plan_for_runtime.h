@@ -45,8 +45,10 @@ class RuntimeSearch {
   RuntimeSearch& operator=(RuntimeSearch&& other) noexcept;
 
   // Asks a parallelizer that answers fast. Its plans limit the search of the
-  // members and say where that begins. Call it at most once, and first.
-  absl::Status Scout(SlicePlanSource& scout);
+  // members and say where that begins. Once there is a plan, those that are
+  // judged to take longer than `incumbent_s` are not looked for. Call it at
+  // most once, and first.
+  absl::Status Scout(SlicePlanSource& scout, double incumbent_s = kInfinity);
   // Returns the time in seconds of the scout's best plan. Infinite: none.
   double scouted_s() const;
 

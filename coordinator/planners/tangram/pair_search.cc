@@ -34,6 +34,9 @@ struct Window {
 constexpr Window kWindows[] = {
     {0, kMaxCompositions, 1}, {0.25, 256, 4}, {1, kMaxFinalists, 16}};
 
+// How often seeds are asked by what the answers say.
+constexpr int kMeasuredRounds = 3;
+
 // Returns the first layer of atom `atom`.
 const LayerSpec& LayerAt(const SearchSpace& space, const ModelSpec& model,
                          int atom) {
@@ -97,6 +100,12 @@ absl::Status PairSearch::Run() {
     std::erase_if(open_,
                   [&](const PairId& pair) { return store_.Asked(pair); });
     TANGRAM_RETURN_IF_ERROR(ComposeAll());
+    if (rules_.fit) TANGRAM_RETURN_IF_ERROR(AskMeasuredSeeds(seeds));
+    if (rules_.effort == PipelineRules::Effort::kSeeds) {
+      Conclude();
+      return absl::OkStatus();
+    }
+    TANGRAM_RETURN_IF_ERROR(FindReach(seeds));
     // The first wave goes half way from the lower bound to the limit. Its
     // answers often lower the limit for the second wave.
     double least_s = kInfinity;
@@ -108,15 +117,39 @@ absl::Status PairSearch::Run() {
   return AskTheRest();
 }
 
+// Each round has better answers to cut the model by.
+absl::Status PairSearch::AskMeasuredSeeds(std::vector<PairId>& asked) {
+  for (int round = 0; round < kMeasuredRounds; ++round) {
+    const std::vector<PairId> wanted = MeasuredSeedPairs(space_, store_);
+    std::vector<PairId> seeds;
+    absl::c_copy_if(wanted, std::back_inserter(seeds), [&](const PairId& pair) {
+      return space_.PairIterationSeconds(pair) <= Limit() &&
+             absl::c_binary_search(open_, pair);
+    });
+    if (seeds.empty()) return absl::OkStatus();
+    TANGRAM_RETURN_IF_ERROR(
+        Ask(seeds.size(), [&](size_t i) { return FirstQuestion(seeds[i]); }));
+    absl::c_copy(seeds, std::back_inserter(asked));
+    std::erase_if(open_,
+                  [&](const PairId& pair) { return store_.Asked(pair); });
+    TANGRAM_RETURN_IF_ERROR(ComposeAll());
+  }
+  return absl::OkStatus();
+}
+
 // Asks the open pairs that can still matter beside the best pipeline, and
 // collects finalists.
 absl::Status PairSearch::AskTheRest() {
   TANGRAM_RETURN_IF_ERROR(
       AskWave(options_.pruning.imbalance ? Limit() : kInfinity));
+  Conclude();
+  return absl::OkStatus();
+}
+
+void PairSearch::Conclude() {
   stats_.pruned_imbalanced = absl::c_count_if(
       open_, [this](const PairId& pair) { return !store_.Asked(pair); });
   CollectFinalists();
-  return absl::OkStatus();
 }
 
 // Composes again from the known answers. A refused pipeline no longer bounds
@@ -131,7 +164,40 @@ absl::Status PairSearch::Resume() {
   absl::c_copy(limited_, std::back_inserter(open_));
   limited_.clear();
   absl::c_sort(open_);
+  if (options_.pruning.imbalance) TANGRAM_RETURN_IF_ERROR(FindReach({}));
   return AskTheRest();
+}
+
+// A runtime claims no bound on its plans, so that the search for one may skip
+// what is likely of no use.
+absl::Status PairSearch::FindReach(absl::Span<const PairId> asked) {
+  reach_.reset();
+  if (!rules_.fit || Limit() == kInfinity) return absl::OkStatus();
+  std::vector<PairId> pairs;
+  for (const absl::Span<const PairId> some :
+       {absl::MakeConstSpan(open_), asked}) {
+    absl::c_copy_if(some, std::back_inserter(pairs), [&](const PairId& pair) {
+      return space_.PairIterationSeconds(pair) <= Limit();
+    });
+  }
+  PairReach reach(space_, pairs);
+  while (true) {
+    const std::vector<PairId> probes =
+        reach.NextProbes([&](const PairId& pair) {
+          return !store_.CandidatesOf(pair).candidates.empty();
+        });
+    if (probes.empty()) break;
+    std::vector<PairId> unknown;
+    absl::c_copy_if(probes, std::back_inserter(unknown),
+                    [&](const PairId& pair) {
+                      return !store_.Asked(pair) || !IsAnswered(pair);
+                    });
+    TANGRAM_RETURN_IF_ERROR(Ask(
+        unknown.size(), [&](size_t i) { return FirstQuestion(unknown[i]); }));
+    if (store_.is_full()) return absl::OkStatus();
+  }
+  reach_ = std::move(reach);
+  return absl::OkStatus();
 }
 
 // A lesson with k trailing stages limits its plan to k − 1 of them:
@@ -315,7 +381,8 @@ absl::Status PairSearch::AskWave(double limit_s) {
     const PairId pair = open_[p];
     const double least_s = space_.PairIterationSeconds(pair);
     // A pair with an infinite bound is in no pipeline.
-    const bool can_matter = least_s <= limit_s && least_s < kInfinity;
+    const bool can_matter = least_s <= limit_s && least_s < kInfinity &&
+                            (!reach_.has_value() || reach_->Reaches(pair));
     if (can_matter && store_.Asked(pair) && IsAnswered(pair)) {
       limited_.insert(pair);
       continue;
@@ -336,100 +403,6 @@ absl::Status PairSearch::AskWave(double limit_s) {
   }));
   matter = {};
   return ComposeAll();
-}
-
-absl::Status PairSearch::ComposeAll() {
-  while (true) {
-    if (observer_.ShouldStop()) return absl::CancelledError("planning stopped");
-    observer_.OnPhase(PlanPhase::kComposition);
-    // A faster pipeline for one size lowers the limit for the others.
-    for (bool changed = true; changed;) {
-      TANGRAM_ASSIGN_OR_RETURN(changed, ComposeChanged());
-    }
-    const std::vector<Question> questions = OpenQuestions();
-    if (questions.empty()) return absl::OkStatus();
-    if (store_.is_full()) return LeaveUnasked();
-    TANGRAM_RETURN_IF_ERROR(
-        Ask(questions.size(), [&](size_t i) { return questions[i]; }));
-  }
-}
-
-// Returns whether `earlier` has a pipeline that fits and beats `compositions`.
-// A beam may miss a pipeline that was found with fewer answers. If it returns
-// true, it removes from `earlier` the pipelines that may not fit.
-bool PairSearch::KeepsEarlier(const std::vector<Composition>& compositions,
-                              std::vector<Composition>& earlier) const {
-  if (met_.narrowest_beam == kUnlimitedBeam) return false;
-  const auto best = std::find_if(
-      earlier.begin(), earlier.end(),
-      [](const Composition& composition) { return !composition.optimistic; });
-  if (best == earlier.end() ||
-      (!compositions.empty() &&
-       compositions.front().closed_form_s <= best->closed_form_s)) {
-    return false;
-  }
-  std::erase_if(earlier, [](const Composition& composition) {
-    return composition.optimistic;
-  });
-  return true;
-}
-
-// Composes one microbatch size that has new answers. Returns false if none has.
-absl::StatusOr<bool> PairSearch::ComposeChanged() {
-  for (int m = 0; m < static_cast<int>(composed_.size()); ++m) {
-    Composed& composed = composed_[m];
-    if (!composed.changed) continue;
-    if (observer_.ShouldStop()) return absl::CancelledError("planning stopped");
-    composed.changed = false;
-    ComposeProblem problem = ProblemFor(m);
-    TANGRAM_ASSIGN_OR_RETURN(std::vector<Composition> compositions,
-                             Compose(problem));
-    if (KeepsEarlier(compositions, composed.compositions)) return true;
-    composed.pairs = KeepUsed(std::move(problem.pairs), compositions);
-    composed.compositions = std::move(compositions);
-    for (const Composition& composition : composed.compositions) {
-      if (composition.optimistic || composition.closed_form_s >= best_s_) {
-        continue;
-      }
-      best_s_ = composition.closed_form_s;
-      observer_.OnBest(best_s_);
-    }
-    return true;
-  }
-  return false;
-}
-
-absl::StatusOr<std::vector<Composition>> PairSearch::Compose(
-    const ComposeProblem& problem) {
-  ++stats_.compositions;
-  ComposeEffort effort;
-  absl::StatusOr<std::vector<Composition>> compositions =
-      ComposePipelines(problem, &effort);
-  if (!effort.is_exact)
-    met_.narrowest_beam = std::min(met_.narrowest_beam, effort.beam_width);
-  return compositions;
-}
-
-// Returns the pairs that `compositions` use, in the same order, and changes the
-// indices in `compositions` to match. This saves memory: a problem has a pair
-// for every slice and island, and compositions use few of them.
-std::vector<PlacedPair> PairSearch::KeepUsed(
-    std::vector<PlacedPair> pairs, std::vector<Composition>& compositions) {
-  std::map<int, int> kept;  // Old index to new.
-  for (const Composition& composition : compositions) {
-    for (const ComposedSlice& slice : composition.slices) kept[slice.pair] = 0;
-  }
-  std::vector<PlacedPair> used;
-  for (auto& [old_index, new_index] : kept) {
-    new_index = static_cast<int>(used.size());
-    used.push_back(pairs[old_index]);
-  }
-  for (Composition& composition : compositions) {
-    for (ComposedSlice& slice : composition.slices) {
-      slice.pair = kept[slice.pair];
-    }
-  }
-  return used;
 }
 
 double PairSearch::Slack() const {

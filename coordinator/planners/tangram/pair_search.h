@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "common/planner/cluster_planner.h"
 #include "common/planner/pipeline_rules.h"
 #include "coordinator/composition/compose_pipeline.h"
+#include "coordinator/planners/tangram/pair_reach.h"
 #include "coordinator/planners/tangram/pair_store.h"
 #include "coordinator/planners/tangram/search_limits.h"
 #include "coordinator/planners/tangram/search_space.h"
@@ -135,7 +137,15 @@ class PairSearch {
   // Asks the pairs of open_ whose lower bound is at most `limit_s`. The others
   // stay open.
   absl::Status AskWave(double limit_s);
+  // Asks pairs that make good pipelines by the answers so far, and composes.
+  // Adds them to `asked`.
+  absl::Status AskMeasuredSeeds(std::vector<PairId>& asked);
+  // Finds the reach of islands by probes, if the search may skip pairs by it.
+  // `asked` are pairs that are no longer in open_.
+  absl::Status FindReach(absl::Span<const PairId> asked);
   absl::Status AskTheRest();
+  // Counts the pairs that were not asked, and collects finalists.
+  void Conclude();
   absl::Status Resume();
   // Composes, and asks for more trailing stages, until the compositions are
   // made of plans that fit.
@@ -178,9 +188,10 @@ class PairSearch {
   std::vector<Composed> composed_;
   double best_s_;  // Closed form of the best pipeline that fits.
   SearchLimits met_;
-  std::vector<PairId> open_;  // Neither asked nor pruned for good.
-  std::set<PairId> limited_;  // Asked with a limit.
-  size_t window_ = 0;         // Index into kWindows.
+  std::vector<PairId> open_;        // Neither asked nor pruned for good.
+  std::set<PairId> limited_;        // Asked with a limit.
+  std::optional<PairReach> reach_;  // Pairs beyond it are not asked.
+  size_t window_ = 0;               // Index into kWindows.
   std::vector<Finalist> finalists_;
   std::set<std::vector<ChosenSlice>> collected_;  // All finalists ever.
   // A pair and an island.

@@ -2,9 +2,21 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
 
 namespace tangram {
 namespace {
+
+// The capacity of each island: mean work per second.
+using Capacities = std::vector<double>;
+
+double SumOver(absl::Span<const int> islands, const Capacities& capacities) {
+  double sum = 0;
+  for (const int island : islands) sum += capacities[island];
+  return sum;
+}
 
 // Adds the pairs of the model cut over `order` by capacity. With C_i the
 // capacity of island i and W(a) the work of atoms [0, a), island k of the order
@@ -15,16 +27,15 @@ namespace {
 // The last island ends at n. Islands for which no atom is left get none.
 void AddProportionalCuts(const SearchSpace& space, int microbatch,
                          absl::Span<const int> order,
+                         const Capacities& capacities,
                          std::vector<PairId>& pairs) {
   const WorkBounds& bounds = space.bounds[microbatch];
-  uint32_t all = 0;
-  for (const int island : order) all |= uint32_t{1} << island;
-  const double total_capacity = bounds.Capacity(all);
+  const double total_capacity = SumOver(order, capacities);
   const double total_work = bounds.MeanWork(space.num_atoms());
   int begin = 0;
   double share = 0;
   for (const int island : order) {
-    share += bounds.Capacity(uint32_t{1} << island) / total_capacity;
+    share += capacities[island] / total_capacity;
     int end = begin;
     // The next border is nearer while the middle of the atom is before the
     // share.
@@ -42,9 +53,8 @@ void AddProportionalCuts(const SearchSpace& space, int microbatch,
   }
 }
 
-}  // namespace
-
-std::vector<PairId> SeedPairs(const SearchSpace& space) {
+// Returns the usable islands by falling memory per GPU.
+std::vector<int> ByMemory(const SearchSpace& space) {
   std::vector<int> by_memory;
   for (int i = 0; i < space.num_islands(); ++i) {
     if (space.rules.IsUsable(i)) by_memory.push_back(i);
@@ -53,24 +63,78 @@ std::vector<PairId> SeedPairs(const SearchSpace& space) {
     return space.islands[a].spec.device.memory_bytes >
            space.islands[b].spec.device.memory_bytes;
   });
+  return by_memory;
+}
+
+// Adds the pairs of the islands of `order` together, then without the weakest
+// one, two, ... while at least `fewest` are left.
+void AddFewerAndFewer(const SearchSpace& space, int microbatch,
+                      std::vector<int> order, size_t fewest,
+                      const Capacities& capacities,
+                      std::vector<PairId>& pairs) {
+  while (order.size() >= fewest && !order.empty()) {
+    AddProportionalCuts(space, microbatch, order, capacities, pairs);
+    order.erase(std::min_element(order.begin(), order.end(), [&](int a, int b) {
+      return capacities[a] < capacities[b];
+    }));
+  }
+}
+
+void SortOnce(std::vector<PairId>& pairs) {
+  std::sort(pairs.begin(), pairs.end());
+  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+}
+
+}  // namespace
+
+std::vector<PairId> SeedPairs(const SearchSpace& space) {
+  const std::vector<int> by_memory = ByMemory(space);
+  std::vector<PairId> pairs;
+  for (int m = 0; m < static_cast<int>(space.microbatch_sizes.size()); ++m) {
+    Capacities capacities;
+    for (int i = 0; i < space.num_islands(); ++i) {
+      capacities.push_back(space.bounds[m].Capacity(uint32_t{1} << i));
+    }
+    for (const int island : by_memory) {
+      AddProportionalCuts(space, m, {&island, 1}, capacities, pairs);
+    }
+    AddFewerAndFewer(space, m, by_memory, /*fewest=*/2, capacities, pairs);
+  }
+  SortOnce(pairs);
+  return pairs;
+}
+
+// The capacity of an island is the greatest w(S) / τ of the plans of its
+// answered slices S, with τ the slowest stage.
+std::vector<PairId> MeasuredSeedPairs(const SearchSpace& space,
+                                      const PairStore& store) {
+  const std::vector<int> by_memory = ByMemory(space);
   std::vector<PairId> pairs;
   for (int m = 0; m < static_cast<int>(space.microbatch_sizes.size()); ++m) {
     const WorkBounds& bounds = space.bounds[m];
+    Capacities of_class(space.island_classes.size());
+    for (int s = 0; s < space.slices.num_classes(); ++s) {
+      const AtomRange range = space.slices.MembersOf(s).front();
+      const double work =
+          bounds.MeanWork(range.end) - bounds.MeanWork(range.begin);
+      for (size_t i = 0; i < of_class.size(); ++i) {
+        const PairId pair{m, s, static_cast<int>(i)};
+        for (const Candidate& plan : store.CandidatesOf(pair).candidates) {
+          of_class[i] = std::max(of_class[i], work / plan.slowest_s);
+        }
+      }
+    }
+    std::vector<int> order;
+    Capacities capacities;
+    for (int i = 0; i < space.num_islands(); ++i) {
+      capacities.push_back(of_class[space.class_of_island[i]]);
+    }
     for (const int island : by_memory) {
-      AddProportionalCuts(space, m, {&island, 1}, pairs);
+      if (capacities[island] > 0) order.push_back(island);
     }
-    std::vector<int> order = by_memory;
-    while (order.size() > 1) {
-      AddProportionalCuts(space, m, order, pairs);
-      order.erase(
-          std::min_element(order.begin(), order.end(), [&](int a, int b) {
-            return bounds.Capacity(uint32_t{1} << a) <
-                   bounds.Capacity(uint32_t{1} << b);
-          }));
-    }
+    AddFewerAndFewer(space, m, order, /*fewest=*/1, capacities, pairs);
   }
-  std::sort(pairs.begin(), pairs.end());
-  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+  SortOnce(pairs);
   return pairs;
 }
 

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "coordinator/planners/tangram/pair_store.h"
 #include "coordinator/planners/tangram/search_space.h"
 
 namespace tangram {
@@ -17,6 +18,11 @@ namespace tangram {
 // The order is by memory because the front of a pipeline holds most
 // activations. The pairs are sorted, without repeats.
 std::vector<PairId> SeedPairs(const SearchSpace& space);
+
+// Returns pairs like those of SeedPairs, with the model cut in proportion to
+// what the islands do by the answers in `store`. They make better pipelines.
+std::vector<PairId> MeasuredSeedPairs(const SearchSpace& space,
+                                      const PairStore& store);
 
 }  // namespace tangram
 
