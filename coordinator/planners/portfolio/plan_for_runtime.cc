@@ -249,7 +249,7 @@ class RuntimeSearch::Parts {
     return absl::OkStatus();
   }
 
-  // Tries the seeds of each attempt, a few slice plans. What they make
+  // Tries the seeds of each attempt, a few slice plans. Their best plan
   // limits the searches, and says with which attempts these begin.
   absl::Status TrySeeds(SlicePlanSource& source) {
     for (Attempt& attempt : attempts_) {
@@ -349,8 +349,8 @@ class RuntimeSearch::Parts {
     bool is_seeded = false;
   };
 
-  // Keeps the best result, and those that polishing may make the best. That of
-  // a whole search replaces that of its seeds.
+  // Keeps the best result, and those that polishing may make the best. The
+  // result of a whole search replaces that of its seeds.
   void Keep(const Attempt& attempt, PlanResult result, bool is_seeded = false) {
     if (result.plan.has_value()) {
       std::erase_if(kept_, [&](const Kept& kept) {

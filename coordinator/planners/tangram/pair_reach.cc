@@ -7,7 +7,7 @@
 namespace tangram {
 namespace {
 
-// The most probes of a ladder at once. More take fewer rounds and more probes.
+// The most probes of a scale at once. More take fewer rounds and more probes.
 constexpr int kProbes = 4;
 
 // Returns up to kProbes indices in (most, beyond), evenly spaced.
@@ -23,26 +23,25 @@ std::vector<int> Between(int most, int beyond) {
 
 }  // namespace
 
-double PairReach::Ladder::Most() const {
-  return most < 0 ? 0 : rungs[most].work;
+double PairReach::Scale::Most() const {
+  return most < 0 ? 0 : steps[most].work;
 }
 
 // Without a slice that is known to be beyond, the bounds of pairs rule out all
 // larger ones.
-double PairReach::Ladder::Beyond() const {
-  return beyond < static_cast<int>(rungs.size()) ? rungs[beyond].work
-         : rungs.empty()                         ? 0
-                                                 : rungs.back().work;
+double PairReach::Scale::Beyond() const {
+  return beyond < static_cast<int>(steps.size()) ? steps[beyond].work
+         : steps.empty()                         ? 0
+                                                 : steps.back().work;
 }
 
-// Slices without first and last atom are the rungs of all that are not last. If
+// Slices without first and last atom are the steps of all that are not last. If
 // the pipeline has no place for such, those with the first atom are.
 PairReach::PairReach(const SearchSpace& space, absl::Span<const PairId> pairs)
     : space_(&space),
-      ladders_(space.microbatch_sizes.size() * space.island_classes.size() *
-               2) {
+      scales_(space.microbatch_sizes.size() * space.island_classes.size() * 2) {
   const auto add = [&](const PairId& pair, bool is_last) {
-    ladders_[LadderOf(pair, is_last)].rungs.push_back({WorkOf(pair), pair});
+    scales_[ScaleOf(pair, is_last)].steps.push_back({WorkOf(pair), pair});
   };
   const auto begins = [&](const PairId& pair) {
     return space.slices.MembersOf(pair.slice_class).front().begin == 0;
@@ -52,18 +51,18 @@ PairReach::PairReach(const SearchSpace& space, absl::Span<const PairId> pairs)
     if (is_last || !begins(pair)) add(pair, is_last);
   }
   std::vector<bool> has_middle;
-  for (const Ladder& ladder : ladders_) {
-    has_middle.push_back(!ladder.rungs.empty());
+  for (const Scale& scale : scales_) {
+    has_middle.push_back(!scale.steps.empty());
   }
   for (const PairId& pair : pairs) {
     if (IsLast(pair.slice_class) || !begins(pair)) continue;
-    if (!has_middle[LadderOf(pair, false)]) add(pair, /*is_last=*/false);
+    if (!has_middle[ScaleOf(pair, false)]) add(pair, /*is_last=*/false);
   }
-  for (Ladder& ladder : ladders_) {
-    absl::c_stable_sort(ladder.rungs, [](const auto& a, const auto& b) {
+  for (Scale& scale : scales_) {
+    absl::c_stable_sort(scale.steps, [](const auto& a, const auto& b) {
       return a.work < b.work;
     });
-    ladder.beyond = static_cast<int>(ladder.rungs.size());
+    scale.beyond = static_cast<int>(scale.steps.size());
   }
 }
 
@@ -73,7 +72,7 @@ double PairReach::WorkOf(const PairId& pair) const {
   return bounds.MeanWork(range.end) - bounds.MeanWork(range.begin);
 }
 
-size_t PairReach::LadderOf(const PairId& pair, bool is_last) const {
+size_t PairReach::ScaleOf(const PairId& pair, bool is_last) const {
   const size_t place =
       static_cast<size_t>(pair.microbatch) * space_->island_classes.size() +
       pair.island_class;
@@ -83,18 +82,18 @@ size_t PairReach::LadderOf(const PairId& pair, bool is_last) const {
 std::vector<PairId> PairReach::NextProbes(
     absl::FunctionRef<bool(const PairId&)> has_plans) {
   std::vector<PairId> probes;
-  for (Ladder& ladder : ladders_) {
-    for (const int rung : ladder.asked) {
-      if (has_plans(ladder.rungs[rung].pair)) ladder.most = rung;
+  for (Scale& scale : scales_) {
+    for (const int step : scale.asked) {
+      if (has_plans(scale.steps[step].pair)) scale.most = step;
     }
-    for (const int rung : ladder.asked) {
-      if (rung <= ladder.most) continue;
-      ladder.beyond = rung;
+    for (const int step : scale.asked) {
+      if (step <= scale.most) continue;
+      scale.beyond = step;
       break;
     }
-    ladder.asked = Between(ladder.most, ladder.beyond);
-    for (const int rung : ladder.asked) {
-      probes.push_back(ladder.rungs[rung].pair);
+    scale.asked = Between(scale.most, scale.beyond);
+    for (const int step : scale.asked) {
+      probes.push_back(scale.steps[step].pair);
     }
   }
   absl::c_sort(probes);
@@ -111,8 +110,8 @@ double PairReach::OthersReach(const PairId& pair, bool is_last) const {
                          (i == pair.island_class ? 1 : 0);
     if (count == 0) continue;
     const PairId there{.microbatch = pair.microbatch, .island_class = i};
-    const double inner = ladders_[LadderOf(there, false)].HalfWay();
-    const double last = ladders_[LadderOf(there, true)].HalfWay();
+    const double inner = scales_[ScaleOf(there, false)].HalfWay();
+    const double last = scales_[ScaleOf(there, true)].HalfWay();
     reach += static_cast<double>(count) * inner;
     most_more = std::max(most_more, last - inner);
   }
@@ -121,11 +120,11 @@ double PairReach::OthersReach(const PairId& pair, bool is_last) const {
 
 bool PairReach::Reaches(const PairId& pair) const {
   const bool is_last = IsLast(pair.slice_class);
-  const Ladder& ladder = ladders_[LadderOf(pair, is_last)];
+  const Scale& scale = scales_[ScaleOf(pair, is_last)];
   const double work = WorkOf(pair);
   const bool is_too_large =
-      ladder.beyond < static_cast<int>(ladder.rungs.size()) &&
-      work >= ladder.Beyond();
+      scale.beyond < static_cast<int>(scale.steps.size()) &&
+      work >= scale.Beyond();
   if (is_too_large) return false;
   const WorkBounds& bounds = space_->bounds[pair.microbatch];
   // A little more, so that rounding does not decide.

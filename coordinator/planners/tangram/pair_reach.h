@@ -41,14 +41,14 @@ class PairReach {
 
  private:
   // Slices of one kind on one island class at one microbatch size.
-  struct Ladder {
-    struct Rung {
+  struct Scale {
+    struct Step {
       double work = 0;
       PairId pair;
     };
-    std::vector<Rung> rungs;  // By ascending work.
+    std::vector<Step> steps;  // By ascending work.
     std::vector<int> asked;   // The last probes, ascending.
-    int most = -1;            // The last rung known to be reached.
+    int most = -1;            // The last step known to be reached.
     int beyond = 0;           // The first above that is known not to be.
 
     // Returns w of the largest slice that is reached, 0 if there is none, and
@@ -63,14 +63,14 @@ class PairReach {
     return space_->LeastTrailingStages(slice_class) == 0;
   }
   double WorkOf(const PairId& pair) const;
-  // Returns the index of the ladder of the pair's island and microbatch size.
-  size_t LadderOf(const PairId& pair, bool is_last) const;
+  // Returns the index of the scale of the pair's island and microbatch size.
+  size_t ScaleOf(const PairId& pair, bool is_last) const;
   // Returns the mean work that islands other than one of this class reach.
   double OthersReach(const PairId& pair, bool is_last) const;
 
   const SearchSpace* space_;  // Not owned.
   // [microbatch · island classes + island class] · 2 + is_last.
-  std::vector<Ladder> ladders_;
+  std::vector<Scale> scales_;
 };
 
 }  // namespace tangram
