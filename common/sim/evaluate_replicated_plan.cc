@@ -356,8 +356,8 @@ absl::StatusOr<ReplicatedEvaluation> EvaluateReplicatedPlan(
     TANGRAM_ASSIGN_OR_RETURN(
         Evaluation pipeline,
         EvaluatePlan(model, cluster, ShareOf(training, replica), replica.plan,
-                     records ? &timeline : nullptr, ShareOfState(plan.sync, replica),
-                     should_stop));
+                     records ? &timeline : nullptr,
+                     ShareOfState(plan.sync, replica), should_stop));
     evaluation.pipelines.push_back(std::move(pipeline));
     if (!records) continue;
     all_recorded &= !timeline.empty();

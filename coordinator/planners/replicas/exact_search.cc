@@ -46,9 +46,9 @@ class MostSamples {
     } else {
       for (size_t c = 0; c < candidates_.size(); ++c) {
         if (samples_[c] == 0 || !Holds(nodes, candidates_[c].nodes)) continue;
-        most = std::max(
-            most, samples_[c] + On(Without(nodes, candidates_[c].nodes),
-                                   num_pipelines - 1));
+        most = std::max(most,
+                        samples_[c] + On(Without(nodes, candidates_[c].nodes),
+                                         num_pipelines - 1));
       }
     }
     return most_[{nodes, num_pipelines}] = most;
@@ -183,14 +183,14 @@ class ExactSearch {
       const int most = choice.most[r];
       const int half = std::max(most / step / 2, 1) * step;
       const double most_s = LeastWith(choice, r, most);
-      const double slope_s = half == most ? most_s / most
-                                          : (most_s - LeastWith(choice, r, half)) /
-                                                (most - half);
+      const double slope_s =
+          half == most ? most_s / most
+                       : (most_s - LeastWith(choice, r, half)) / (most - half);
       if (slope_s <= 0) return;
-      paces.push_back({.pace = {.fill_s = most_s - slope_s * most,
-                                .microbatch_s = slope_s * step},
-                       .microbatch_size =
-                           step * candidates_.MicrobatchSize(chosen_[r])});
+      paces.push_back(
+          {.pace = {.fill_s = most_s - slope_s * most,
+                    .microbatch_s = slope_s * step},
+           .microbatch_size = step * candidates_.MicrobatchSize(chosen_[r])});
     }
     const auto shares = ShareSamples(paces, Batch());
     if (!shares.has_value()) return;
@@ -214,10 +214,11 @@ class ExactSearch {
     const bool is_last = r + 1 == chosen_.size();
     int64_t others = 0;
     for (size_t q = r + 1; q < chosen_.size(); ++q) {
-      others += int64_t{choice.most[q]} * candidates_.MicrobatchSize(chosen_[q]);
+      others +=
+          int64_t{choice.most[q]} * candidates_.MicrobatchSize(chosen_[q]);
     }
-    const int64_t least = std::max<int64_t>(
-        step, (samples - others + size - 1) / size);
+    const int64_t least =
+        std::max<int64_t>(step, (samples - others + size - 1) / size);
     for (int64_t b = choice.most[r]; b >= least && answer_.is_exact;
          b -= step) {
       const int64_t rest = samples - b * size;
@@ -255,8 +256,8 @@ class ExactSearch {
     limit_s_ = evaluation.iteration_time_s;
     Partition groups;
     for (const size_t c : chosen_) groups.push_back(candidates_[c].nodes);
-    answer_.best = PlayedPartition{std::move(groups), choice.plan,
-                                   std::move(evaluation)};
+    answer_.best =
+        PlayedPartition{std::move(groups), choice.plan, std::move(evaluation)};
   }
 
   const PlanRequest& request_;

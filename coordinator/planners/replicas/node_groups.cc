@@ -128,10 +128,10 @@ std::vector<NodeGroup> CoarseGroups(absl::Span<const Island> islands,
   }
   // Two of the groups have no nodes or all.
   while (NumGroups(parts, most_groups + 2) > most_groups + 2) {
-    const size_t i = absl::c_max_element(parts, [](const auto& a,
-                                                   const auto& b) {
-                       return a.size() < b.size();
-                     }) -
+    const size_t i = absl::c_max_element(parts,
+                                         [](const auto& a, const auto& b) {
+                                           return a.size() < b.size();
+                                         }) -
                      parts.begin();
     if (parts[i].size() <= 2) break;
     blocks[i] *= 2;
