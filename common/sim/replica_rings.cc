@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -33,12 +35,15 @@ std::vector<double> PushSeconds(const Cluster& cluster,
   return push_s;
 }
 
+// Members together hold at most so many shards and pieces.
+constexpr int64_t kMostParts = int64_t{1} << 60;
+
 // Members of rings whose nodes are of the same groups, so that the links among
 // them are those inside the groups.
 struct Fabric {
   std::vector<const RingMember*> members;
   RingMember together;  // All of them as one member.
-  double fraction = 0;  // Of the state, of all members.
+  double fraction = 0;  // Part of the state of all its members.
   double largest_fraction = 0;
 };
 
@@ -65,8 +70,11 @@ void Join(const RingMember& member, double fraction, Fabric& fabric) {
     gpus.groups[g].num_nodes += member.gpus.groups[g].num_nodes;
   }
   // Each member holds a part of each shard.
-  fabric.together.fewest_shards += member.fewest_shards;
-  fabric.together.pieces += member.pieces;
+  const auto add = [](int64_t more, int64_t& parts) {
+    parts = std::min(parts + more, kMostParts);
+  };
+  add(member.fewest_shards, fabric.together.fewest_shards);
+  add(member.pieces, fabric.together.pieces);
 }
 
 // How much of its segment a ring carries.
@@ -87,12 +95,26 @@ RingTraffic TrafficOf(RingKind kind, double parameters, double parameter_bytes,
   return traffic;
 }
 
+// Returns whether two pipelines use GPUs of one node. They share its links, so
+// that more of them are no faster.
+bool ShareNodes(const ReplicatedPlan& plan) {
+  std::map<int, size_t> users;
+  for (size_t r = 0; r < plan.pipelines.size(); ++r) {
+    for (const PlacedStage& stage : plan.pipelines[r].plan.stages) {
+      for (const GpuId& gpu : stage.gpus) {
+        if (users.try_emplace(gpu.node, r).first->second != r) return true;
+      }
+    }
+  }
+  return false;
+}
+
 // Returns the seconds of an exchange of a segment: the lesser of those of one
-// ring of all members and of rings of rings.
+// ring of all members and, with `nests`, of rings of rings.
 double ExchangeSeconds(const Cluster& cluster, const ReplicatedPlan& plan,
                        absl::Span<const RingMember* const> members,
-                       RingKind kind, double parameters,
-                       double parameter_bytes) {
+                       RingKind kind, double parameters, double parameter_bytes,
+                       bool nests) {
   std::vector<Fabric> fabrics;
   double largest = 0;
   for (size_t r = 0; r < members.size(); ++r) {
@@ -107,7 +129,7 @@ double ExchangeSeconds(const Cluster& cluster, const ReplicatedPlan& plan,
   const double one_ring_s = RingSeconds(
       cluster, members,
       TrafficOf(kind, parameters, parameter_bytes, members.size(), largest));
-  if (fabrics.size() == 1 || fabrics.size() == members.size()) {
+  if (!nests || fabrics.size() == 1 || fabrics.size() == members.size()) {
     return one_ring_s;
   }
   std::vector<const RingMember*> together;
@@ -135,7 +157,7 @@ double ExchangeSeconds(const Cluster& cluster, const ReplicatedPlan& plan,
 // pipeline.
 void SetSeconds(const ModelSpec& model, const Cluster& cluster,
                 const TrainingOptions& training, const ReplicatedPlan& plan,
-                const std::vector<std::vector<RingMember>>& stages,
+                const std::vector<std::vector<RingMember>>& stages, bool nests,
                 ReplicaSegment& segment) {
   std::vector<const RingMember*> members;
   for (size_t r = 0; r < plan.pipelines.size(); ++r) {
@@ -151,11 +173,11 @@ void SetSeconds(const ModelSpec& model, const Cluster& cluster,
         PushSeconds(cluster, plan, members, parameters * gradient_bytes);
   } else {
     segment.reduce_s = ExchangeSeconds(cluster, plan, members, kind, parameters,
-                                       gradient_bytes);
+                                       gradient_bytes, nests);
   }
   if (kind == RingKind::kAllReduce) return;
   segment.gather_s = ExchangeSeconds(cluster, plan, members, kind, parameters,
-                                     ElementBytes(training.precision));
+                                     ElementBytes(training.precision), nests);
 }
 
 }  // namespace
@@ -189,6 +211,7 @@ std::vector<ReplicaSegment> ReplicaSegments(const ModelSpec& model,
       cuts.insert(stage.plan.end);
     }
   }
+  const bool nests = !ShareNodes(plan);
   OperatorCut begin;
   // The stage of each pipeline that holds the operator after `begin`.
   std::vector<int> stages(plan.pipelines.size());
@@ -198,7 +221,7 @@ std::vector<ReplicaSegment> ReplicaSegments(const ModelSpec& model,
       while (all[stages[r]].plan.end <= begin) ++stages[r];
     }
     ReplicaSegment segment = {.begin = begin, .end = end, .stages = stages};
-    SetSeconds(model, cluster, training, plan, members, segment);
+    SetSeconds(model, cluster, training, plan, members, nests, segment);
     segments.push_back(std::move(segment));
     begin = end;
   }

@@ -274,8 +274,8 @@ class NaiveReplicas {
     return last_s;
   }
 
-  // What a ring of pipelines carries of each byte of a layer. `whole`: the
-  // state that they have together.
+  // The part of each byte of a layer that a ring of pipelines carries. `whole`:
+  // the state that they have together.
   double Carried(const std::vector<size_t>& pipelines, double whole) const {
     const double r = static_cast<double>(pipelines.size());
     if (in_.plan.sync == ReplicaSync::kAllReduce) return 2 * (r - 1) / r;
