@@ -21,6 +21,17 @@ using Timelines = std::vector<std::vector<TimelineEvent>>;
 // Events of all pipelines that are kept for the caller.
 constexpr size_t kMaxEvents = kMaxTimelineEvents;
 
+// Returns the time at which device `d` of a pipeline has its gradients: after
+// its passes and the reductions of all its stages.
+double ReadySeconds(absl::Span<const StageEvaluation> stages, int d,
+                    int num_devices) {
+  double ready_s = stages[d].passes_end_s;
+  for (size_t s = d; s < stages.size(); s += num_devices) {
+    ready_s += stages[s].sync_s;
+  }
+  return ready_s;
+}
+
 // Plays the part of the iteration after the passes of all pipelines.
 class ReplicaFinish {
  public:
@@ -41,12 +52,8 @@ class ReplicaFinish {
       const int num_devices = plan.pipelines[r].plan.num_devices();
       std::vector<double> ready_s;
       for (int d = 0; d < num_devices; ++d) {
-        double free_s = stages[d].passes_end_s;
-        passes_end_s_ = std::max(passes_end_s_, free_s);
-        for (size_t s = d; s < stages.size(); s += num_devices) {
-          free_s += stages[s].sync_s;
-        }
-        ready_s.push_back(free_s);
+        passes_end_s_ = std::max(passes_end_s_, stages[d].passes_end_s);
+        ready_s.push_back(ReadySeconds(stages, d, num_devices));
       }
       ready_s_.push_back(std::move(ready_s));
     }
@@ -237,20 +244,6 @@ void SortByStageAndStart(std::vector<TimelineEvent>& timeline) {
                    });
 }
 
-StateShare ShareOfState(const ReplicatedPlan& plan,
-                        const PipelineReplica& replica) {
-  const double fraction = replica.state_fraction;
-  switch (plan.sync) {
-    case ReplicaSync::kAllReduce:
-      return {};
-    case ReplicaSync::kZero1:
-      return {.optimizer = fraction};
-    case ReplicaSync::kZero2:
-      return {.optimizer = fraction, .gradients = fraction};
-  }
-  return {};
-}
-
 // Sets the figures of the whole plan over the GPUs of all pipelines.
 void SetTotals(const ModelSpec& model, const Cluster& cluster,
                const TrainingOptions& training, const ReplicatedPlan& plan,
@@ -304,6 +297,48 @@ Evaluation WithinIteration(const ReplicatedPlan& plan,
   return pipeline;
 }
 
+StateShare ShareOfState(ReplicaSync sync, const PipelineReplica& replica) {
+  const double fraction = replica.state_fraction;
+  switch (sync) {
+    case ReplicaSync::kAllReduce:
+      return {};
+    case ReplicaSync::kZero1:
+      return {.optimizer = fraction};
+    case ReplicaSync::kZero2:
+      return {.optimizer = fraction, .gradients = fraction};
+  }
+  return {};
+}
+
+ReplicatedEvaluation JoinPipelines(const ModelSpec& model,
+                                   const Cluster& cluster,
+                                   const TrainingOptions& training,
+                                   const ReplicatedPlan& plan,
+                                   std::vector<ReplicaSegment> segments,
+                                   std::vector<Evaluation> pipelines) {
+  ReplicatedEvaluation evaluation{.pipelines = std::move(pipelines)};
+  Timelines none;
+  ReplicaFinish(cluster, plan, std::move(segments), none, evaluation).Play();
+  SetTotals(model, cluster, training, plan, evaluation);
+  return evaluation;
+}
+
+double LeastJoinedSeconds(absl::Span<const ReplicaSegment> segments, size_t r,
+                          const Evaluation& pipeline, int num_devices) {
+  std::vector<double> ends_s;
+  for (int d = 0; d < num_devices; ++d) {
+    ends_s.push_back(ReadySeconds(pipeline.stages, d, num_devices));
+  }
+  for (size_t s = 0; s < pipeline.stages.size(); ++s) {
+    ends_s[s % num_devices] += pipeline.stages[s].optimizer_s;
+  }
+  for (const ReplicaSegment& segment : segments) {
+    ends_s[segment.stages[r] % num_devices] +=
+        segment.reduce_s + segment.gather_s;
+  }
+  return *std::max_element(ends_s.begin(), ends_s.end());
+}
+
 absl::StatusOr<ReplicatedEvaluation> EvaluateReplicatedPlan(
     const ModelSpec& model, const Cluster& cluster,
     const TrainingOptions& training, const ReplicatedPlan& plan,
@@ -321,8 +356,8 @@ absl::StatusOr<ReplicatedEvaluation> EvaluateReplicatedPlan(
     TANGRAM_ASSIGN_OR_RETURN(
         Evaluation pipeline,
         EvaluatePlan(model, cluster, ShareOf(training, replica), replica.plan,
-                     records ? &timeline : nullptr, ShareOfState(plan, replica),
-                     should_stop));
+                     records ? &timeline : nullptr,
+                     ShareOfState(plan.sync, replica), should_stop));
     evaluation.pipelines.push_back(std::move(pipeline));
     if (!records) continue;
     all_recorded &= !timeline.empty();

@@ -6,11 +6,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "common/domain/cluster.h"
 #include "common/domain/model_spec.h"
 #include "common/domain/replicated_plan.h"
 #include "common/domain/training_options.h"
 #include "common/sim/evaluate_plan.h"
+#include "common/sim/replica_rings.h"
 
 namespace tangram {
 
@@ -63,6 +65,29 @@ absl::StatusOr<ReplicatedEvaluation> EvaluateReplicatedPlan(
     const TrainingOptions& training, const ReplicatedPlan& plan,
     std::vector<std::vector<TimelineEvent>>* timelines = nullptr,
     const std::function<bool()>& should_stop = nullptr);
+
+// Returns the share of optimizer state and gradients that a stage of `replica`
+// keeps, with which EvaluateReplicatedPlan evaluates its plan.
+StateShare ShareOfState(ReplicaSync sync, const PipelineReplica& replica);
+
+// Plays steps 2 to 4 of EvaluateReplicatedPlan for `pipelines`, which were
+// evaluated with their shares (ShareOf, ShareOfState) before. `segments` are
+// those of the plan. `plan` has passed ValidateReplicatedPlan, and its sync is
+// not kZero2. So a search that changes shares need not play all again.
+ReplicatedEvaluation JoinPipelines(const ModelSpec& model,
+                                   const Cluster& cluster,
+                                   const TrainingOptions& training,
+                                   const ReplicatedPlan& plan,
+                                   std::vector<ReplicaSegment> segments,
+                                   std::vector<Evaluation> pipelines);
+
+// Returns a lower bound of the end of an iteration in which pipeline `r` is
+// `pipeline`, whatever the others do. Every device takes part in the exchange
+// of its segments one after the other, and begins when it has its gradients:
+//   max over d of ready_d + sum over its segments of (reduce + gather)
+//                         + sum over its stages of optimizer.
+double LeastJoinedSeconds(absl::Span<const ReplicaSegment> segments, size_t r,
+                          const Evaluation& pipeline, int num_devices);
 
 }  // namespace tangram
 

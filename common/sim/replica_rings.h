@@ -36,6 +36,18 @@ StageNodes StageNodesOf(const ReplicatedPlan& plan);
 // the largest fraction of state. The stage of pipeline r holds the segment in
 // t_r shards, which may differ (RingSeconds).
 //
+// If no two pipelines share a node, and several but not all of them hold a
+// segment on nodes of the same groups, the exchange may go in rings of rings
+// instead, if that takes less time (BlueConnect, Cho et al., MLSys 2019; hybrid
+// sharding in PyTorch's FSDP): the n pipelines of each such fabric
+// reduce-scatter among themselves, their parts are exchanged in a ring over the
+// K fabrics with the links of all their nodes at once, and are gathered inside
+// the fabrics. So 2(K−1)/K of the gradients leave each fabric, whatever n is:
+//   max over fabrics of 2(n−1)/n · bytes / rate inside
+//     + 2(K−1)/K · bytes / (rate between · nodes of the smaller fabric).
+// With kZero1, n−1 times the largest fraction of a fabric's state, and K−1
+// times that of the largest fabric.
+//
 // With kZero2, pipeline r sends ω_q of the gradients to each other pipeline q,
 // one after the other, for each microbatch. ω are the fractions of state:
 //   push_r = Σ_{q≠r} (latency + ω_q · bytes / rate_{r→q}).

@@ -163,17 +163,11 @@ class NaiveReplicas {
         gradient_ends_s_[r][s].back() = ready_s_[r][s];
       }
     }
-    const double r = static_cast<double>(num_pipelines);
     const bool shards = in_.plan.sync != ReplicaSync::kAllReduce;
-    double largest = 0;
-    for (const PipelineReplica& replica : in_.plan.pipelines) {
-      largest = std::max(largest, replica.state_fraction);
-    }
     if (in_.plan.sync == ReplicaSync::kZero2) {
       Push();
     } else if (num_pipelines > 1) {
-      Exchange(GradientBytes(in_.training) *
-               (shards ? (r - 1) * largest : 2 * (r - 1) / r));
+      Exchange(GradientBytes(in_.training));
     }
     for (size_t p = 0; p < num_pipelines; ++p) {
       for (size_t s = 0; s < ready_s_[p].size(); ++s) {
@@ -181,7 +175,7 @@ class NaiveReplicas {
       }
     }
     double end_s = 0;
-    if (shards && num_pipelines > 1) end_s = Exchange(2 * (r - 1) * largest);
+    if (shards && num_pipelines > 1) end_s = Exchange(2);
     for (const auto& pipeline : ready_s_) {
       end_s =
           std::max(end_s, *std::max_element(pipeline.begin(), pipeline.end()));
@@ -244,7 +238,7 @@ class NaiveReplicas {
     }
   }
 
-  // Exchanges `bytes` per parameter of every layer. Returns the end.
+  // Exchanges all parameters of every layer, of `bytes` each. Returns the end.
   double Exchange(double bytes) {
     const int num_layers = in_.model.num_layers();
     const std::vector<std::vector<double>> released_s = ready_s_;
@@ -268,8 +262,8 @@ class NaiveReplicas {
       for (size_t r = 0; r < ready_s_.size(); ++r) {
         start_s = std::max(start_s, free_s_[NodeOf(r, next)]);
       }
-      const double end_s =
-          start_s + bytes * ParameterCount(in_.model.layers[next]) / Rate(next);
+      const double end_s = start_s + bytes * SecondsPerByte(next) *
+                                         ParameterCount(in_.model.layers[next]);
       last_s = std::max(last_s, end_s);
       for (size_t r = 0; r < ready_s_.size(); ++r) {
         free_s_[NodeOf(r, next)] = end_s;
@@ -280,12 +274,54 @@ class NaiveReplicas {
     return last_s;
   }
 
-  // The rate of the slowest hop of the ring, in bytes per second.
-  double Rate(int layer) const {
-    double rate = 1e18;
+  // The part of each byte of a layer that a ring of pipelines carries. `whole`:
+  // the state that they have together.
+  double Carried(const std::vector<size_t>& pipelines, double whole) const {
+    const double r = static_cast<double>(pipelines.size());
+    if (in_.plan.sync == ReplicaSync::kAllReduce) return 2 * (r - 1) / r;
+    double largest = 0;
+    for (const size_t p : pipelines) {
+      largest = std::max(largest, in_.plan.pipelines[p].state_fraction / whole);
+    }
+    return (r - 1) * largest;
+  }
+
+  // The seconds for a byte of a layer: in a ring of all pipelines, or, if two
+  // of three are on one of the two groups of nodes, in a ring of these and one
+  // between the groups.
+  double SecondsPerByte(int layer) const {
+    std::vector<size_t> all;
+    std::vector<std::vector<size_t>> by_group(2);
     for (size_t r = 0; r < ready_s_.size(); ++r) {
-      const int from = NodeOf(r, layer);
-      const int to = NodeOf((r + 1) % ready_s_.size(), layer);
+      all.push_back(r);
+      by_group[in_.cluster.nodes[NodeOf(r, layer)].group].push_back(r);
+    }
+    const double one_ring = Carried(all, 1) / Rate(all, layer);
+    if (all.size() < 3 || by_group[0].empty() || by_group[1].empty()) {
+      return one_ring;
+    }
+    double inside = 0;
+    double between = 1;  // All-reduce of two.
+    double largest = 0;
+    for (const std::vector<size_t>& pipelines : by_group) {
+      double state = 0;
+      for (const size_t p : pipelines) {
+        state += in_.plan.pipelines[p].state_fraction;
+      }
+      largest = std::max(largest, state);
+      if (pipelines.size() == 1) continue;
+      inside = Carried(pipelines, state) / Rate(pipelines, layer);
+    }
+    if (in_.plan.sync != ReplicaSync::kAllReduce) between = largest;
+    return std::min(one_ring, inside + between / Rate(all, layer));
+  }
+
+  // The rate of the slowest hop of the ring, in bytes per second.
+  double Rate(const std::vector<size_t>& pipelines, int layer) const {
+    double rate = 1e18;
+    for (size_t i = 0; i < pipelines.size(); ++i) {
+      const int from = NodeOf(pipelines[i], layer);
+      const int to = NodeOf(pipelines[(i + 1) % pipelines.size()], layer);
       rate = std::min(rate,
                       in_.cluster.LinkBetween(from, to).bandwidth_bytes_per_s);
     }

@@ -63,6 +63,17 @@ absl::StatusOr<std::optional<GroupPlan>> GroupPlans::PlanBy(
                    .iteration_time_s = result.evaluation.iteration_time_s};
 }
 
+std::vector<CandidatePlan> GroupPlans::Candidates() const {
+  std::vector<CandidatePlan> candidates;
+  for (const auto& [group_and_samples, plan] : plans_) {
+    if (!plan.has_value()) continue;
+    CandidatePlan candidate{group_and_samples.first, plan->plan};
+    if (absl::c_linear_search(candidates, candidate)) continue;
+    candidates.push_back(std::move(candidate));
+  }
+  return candidates;
+}
+
 int GroupPlans::NumGpus(const NodeGroup& group) const {
   int num_gpus = 0;
   for (size_t i = 0; i < islands_.size(); ++i) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -12,6 +13,7 @@
 #include "common/domain/pipeline_plan.h"
 #include "common/planner/cluster_planner.h"
 #include "common/sim/share_batch.h"
+#include "coordinator/planners/replicas/candidate_plans.h"
 #include "coordinator/planners/replicas/node_groups.h"
 
 namespace tangram {
@@ -51,6 +53,13 @@ class GroupPlans {
                                                   const NodeGroup& group,
                                                   int samples) const;
 
+  // Returns the plans that were made, each once.
+  std::vector<CandidatePlan> Candidates() const;
+
+  // Returns about the samples of the group's part of the peak FLOP/s: a power
+  // of two of units.
+  int SharedSamples(const NodeGroup& group) const;
+
   // Returns the samples in which a share of the group is counted: one for each
   // of its GPUs, halved until they are a small part of the batch.
   int UnitOf(const NodeGroup& group) const;
@@ -60,7 +69,6 @@ class GroupPlans {
   PlanRequest RequestFor(const NodeGroup& group, int samples) const;
   int NumGpus(const NodeGroup& group) const;
   double PeakFlops(const NodeGroup& group) const;
-  int SharedSamples(const NodeGroup& group) const;
   PipelinePace LineThrough(const GroupPlan& plan, int samples) const;
 
   const PlanRequest& request_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -91,7 +93,82 @@ class Neighbours {
   std::vector<Partition> found_;
 };
 
+// Returns the numbers of nodes that blocks of an island have, with or without
+// the nodes that are left over; ascending, from 0.
+std::vector<int> PartsOf(int num_nodes, int block) {
+  std::vector<int> parts;
+  for (int n = 0; n <= num_nodes; n += block) {
+    parts.push_back(n);
+    parts.push_back(num_nodes - n);
+  }
+  absl::c_sort(parts);
+  parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
+  return parts;
+}
+
+// Returns the number of groups, also of none and all nodes; at most about
+// `most` times the parts of an island.
+int64_t NumGroups(absl::Span<const std::vector<int>> parts, int64_t most) {
+  int64_t number = 1;
+  for (const std::vector<int>& of_island : parts) {
+    number *= static_cast<int64_t>(of_island.size());
+    if (number > most) break;
+  }
+  return number;
+}
+
 }  // namespace
+
+std::vector<NodeGroup> CoarseGroups(absl::Span<const Island> islands,
+                                    int most_groups) {
+  std::vector<std::vector<int>> parts;
+  std::vector<int> blocks(islands.size(), 1);
+  for (const Island& island : islands) {
+    parts.push_back(PartsOf(static_cast<int>(island.nodes.size()), 1));
+  }
+  // Two of the groups have no nodes or all.
+  while (NumGroups(parts, most_groups + 2) > most_groups + 2) {
+    const size_t i = absl::c_max_element(parts,
+                                         [](const auto& a, const auto& b) {
+                                           return a.size() < b.size();
+                                         }) -
+                     parts.begin();
+    if (parts[i].size() <= 2) break;
+    blocks[i] *= 2;
+    parts[i] = PartsOf(static_cast<int>(islands[i].nodes.size()), blocks[i]);
+  }
+  std::vector<NodeGroup> groups = {{}};
+  for (const std::vector<int>& of_island : parts) {
+    std::vector<NodeGroup> longer;
+    for (const NodeGroup& group : groups) {
+      for (const int nodes : of_island) {
+        longer.push_back(group);
+        longer.back().push_back(nodes);
+      }
+      // Some islands have to be left out if they are very many.
+      if (static_cast<int>(longer.size()) > 16 * most_groups) break;
+    }
+    groups = std::move(longer);
+  }
+  std::erase_if(groups, IsEmpty);
+  if (!groups.empty()) groups.pop_back();  // All nodes, the greatest.
+  return groups;
+}
+
+std::vector<Partition> EqualPartitions(absl::Span<const Island> islands,
+                                       int max_groups) {
+  std::vector<Partition> partitions;
+  for (int k = 2; k <= max_groups; ++k) {
+    NodeGroup part;
+    for (const Island& island : islands) {
+      if (island.nodes.size() % k != 0) break;
+      part.push_back(static_cast<int>(island.nodes.size()) / k);
+    }
+    if (part.size() < islands.size()) continue;
+    partitions.emplace_back(k, part);
+  }
+  return partitions;
+}
 
 std::vector<Partition> FirstPartitions(absl::Span<const Island> islands) {
   Partition alone;

@@ -20,6 +20,20 @@ using Partition = std::vector<NodeGroup>;
 // of GPU alone where types have several islands.
 std::vector<Partition> FirstPartitions(absl::Span<const Island> islands);
 
+// Returns the groups of nodes that are made of few parts of each island, at
+// most about `most_groups`, without that of all nodes, in ascending order. The
+// parts of an island are blocks of 2^k nodes, the smallest for which the groups
+// are so few, with or without the nodes that are left over: of 31 nodes in
+// blocks of 16, the parts are 15, 16 and 31. If there are not more groups, they
+// are all there are.
+std::vector<NodeGroup> CoarseGroups(absl::Span<const Island> islands,
+                                    int most_groups);
+
+// Returns the partitions into 2 to `max_groups` groups that have equally many
+// nodes of each island.
+std::vector<Partition> EqualPartitions(absl::Span<const Island> islands,
+                                       int max_groups);
+
 // Returns partitions that differ from `partition` by one step, of at most
 // `max_groups` groups each:
 //  - two groups are merged;

@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
+#include <iterator>
+#include <set>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "common/base/status_macros.h"
 #include "common/cost/model_state.h"
+#include "common/sim/evaluate_replicated_plan.h"
 #include "common/sim/share_batch.h"
 #include "common/sim/unlike_ring.h"
+#include "coordinator/planners/replicas/exact_search.h"
 #include "coordinator/planners/replicas/exchange_estimate.h"
 #include "coordinator/planners/replicas/place_groups.h"
 
@@ -20,11 +23,19 @@ namespace {
 // The plans of groups, each with a search of its own.
 constexpr int kMostPlans = 80;
 
+// Those that are made before it is known which groups are of use.
+constexpr int kMostPooled = 40;
+
+// The shares for which each group is then planned.
+constexpr int kMostShares = 3;
+
+// The plans of several pipelines that are simulated to combine the plans of
+// groups, and the sets of such plans that are looked at.
+constexpr int64_t kMostPlays = 10000;
+constexpr int64_t kMostChoices = 5000;
+
 // The partitions that are played at each step.
 constexpr size_t kMostPlayed = 4;
-
-// The microbatches that move between pipelines, one after another.
-constexpr int kMostShifts = 16;
 
 // By which the units of shares are divided.
 constexpr int kUnitDivisors[] = {1, 4, 16};
@@ -63,12 +74,77 @@ absl::Status PartitionSearch::Run() {
   if (one.plan.has_value()) {
     limit_s_ = one.evaluation.iteration_time_s * (1 + kWorthFinishing);
   }
-  for (Partition& first : FirstPartitions(islands_)) {
-    TANGRAM_RETURN_IF_ERROR(Climb(std::move(first)));
-  }
+  TANGRAM_RETURN_IF_ERROR(PlanPool());
+  TANGRAM_RETURN_IF_ERROR(SearchPool(plans_.Candidates()));
+  if (!is_exact_) TANGRAM_RETURN_IF_ERROR(ClimbFromAll());
   if (!best_.has_value()) return absl::OkStatus();
   TANGRAM_RETURN_IF_ERROR(Rebalance());
   return Finish();
+}
+
+// Plans groups of nodes: all of them, for all shares or for a few, if these are
+// not too many; else groups of few parts.
+absl::Status PartitionSearch::PlanPool() {
+  const std::vector<NodeGroup> groups = CoarseGroups(islands_, kMostPooled);
+  const int num_groups = static_cast<int>(groups.size());
+  int64_t all = 1;
+  for (const Island& island : islands_) {
+    all = std::min<int64_t>(all * (std::ssize(island.nodes) + 1),
+                            kMostPooled + 3);
+  }
+  is_exact_ = all <= kMostPooled + 2;
+  const int batch = request_.training.global_batch_size;
+  if (is_exact_ && num_groups * int64_t{batch} <= kMostPlans) {
+    for (const NodeGroup& group : groups) {
+      for (int samples = 1; samples < batch; ++samples) {
+        TANGRAM_RETURN_IF_ERROR(plans_.Plan(group, samples).status());
+      }
+    }
+    return absl::OkStatus();
+  }
+  const int num_shares =
+      std::clamp(kMostPooled / std::max(num_groups, 1), 1, kMostShares);
+  for (const NodeGroup& group : groups) {
+    int samples = plans_.SharedSamples(group);
+    for (int n = 0; n < num_shares && samples > 0; ++n, samples /= 2) {
+      TANGRAM_RETURN_IF_ERROR(plans_.Plan(group, samples).status());
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Climbs from the best partition of the pool and from usual ones, and combines
+// all plans that were made on the way.
+absl::Status PartitionSearch::ClimbFromAll() {
+  std::vector<Partition> starts;
+  if (best_.has_value()) {
+    starts.push_back(best_->groups);
+    absl::c_sort(starts.back());
+  }
+  absl::c_move(FirstPartitions(islands_), std::back_inserter(starts));
+  absl::c_move(EqualPartitions(islands_, options_.max_pipelines),
+               std::back_inserter(starts));
+  for (Partition& start : starts) {
+    TANGRAM_RETURN_IF_ERROR(Climb(std::move(start)));
+  }
+  return SearchPool(plans_.Candidates());
+}
+
+// Keeps the fastest plan of several pipelines of the pool, if it is the best.
+absl::Status PartitionSearch::SearchPool(std::vector<CandidatePlan> pool) {
+  CandidatePlans candidates(request_, std::move(pool));
+  TANGRAM_ASSIGN_OR_RETURN(
+      ExactAnswer answer,
+      SearchExactly(request_, islands_, candidates,
+                    {.max_pipelines = options_.max_pipelines,
+                     .limit_s = limit_s_,
+                     .most_plays = kMostPlays,
+                     .most_choices = kMostChoices},
+                    observer_));
+  num_played_ += answer.num_plays;
+  is_exact_ &= answer.is_exact;
+  if (answer.best.has_value()) Keep(*std::move(answer.best));
+  return absl::OkStatus();
 }
 
 // Returns the pace of each group by samples.
@@ -239,6 +315,7 @@ PartitionSearch::MaybePlayed PartitionSearch::Play(const Partition& groups,
                                                    ReplicatedPlan plan) {
   if (plan.pipelines.size() < 2) return std::nullopt;
   if (observer_.ShouldStop()) return absl::CancelledError("planning stopped");
+  ++num_played_;
   absl::StatusOr<ReplicatedEvaluation> evaluation = EvaluateReplicatedPlan(
       request_.model, request_.cluster, request_.training, plan,
       /*timelines=*/nullptr, [this] { return observer_.ShouldStop(); });
@@ -289,56 +366,27 @@ PartitionSearch::Shares PartitionSearch::SharesOfBest() const {
 }
 
 // Plans the groups of the best partition again, for the shares that they have.
-// Then moves microbatches between the pipelines while that helps.
+// Combines these plans, with any shares, and the quick ones of these groups.
 absl::Status PartitionSearch::Finish() {
+  std::vector<CandidatePlan> pool = plans_.Candidates();
   const Partition groups = best_->groups;
-  std::map<std::pair<NodeGroup, int>, std::optional<GroupPlan>> again;
-  Plans plans;
+  std::erase_if(pool, [&](const CandidatePlan& candidate) {
+    return !absl::c_linear_search(groups, candidate.nodes);
+  });
   const Shares samples = SharesOfBest();
+  std::set<std::pair<NodeGroup, int>> planned;
   for (size_t g = 0; g < groups.size(); ++g) {
-    const auto [place, is_new] =
-        again.try_emplace({groups[g], samples[g]}, std::nullopt);
-    if (is_new) {
-      TANGRAM_ASSIGN_OR_RETURN(
-          place->second,
-          plans_.PlanBy(options_.thorough, groups[g], samples[g]));
+    if (!planned.insert({groups[g], samples[g]}).second) continue;
+    TANGRAM_ASSIGN_OR_RETURN(
+        std::optional<GroupPlan> plan,
+        plans_.PlanBy(options_.thorough, groups[g], samples[g]));
+    if (!plan.has_value()) continue;
+    CandidatePlan candidate{groups[g], std::move(plan->plan)};
+    if (!absl::c_linear_search(pool, candidate)) {
+      pool.push_back(std::move(candidate));
     }
-    if (place->second.has_value()) plans.push_back(&*place->second);
   }
-  if (plans.size() == groups.size()) {
-    TANGRAM_ASSIGN_OR_RETURN(std::optional<PlayedPartition> played,
-                             PlayPlans(groups, plans, samples));
-    if (TimeOf(played) < limit_s_) Keep(*std::move(played));
-  }
-  bool is_faster = true;
-  for (int shift = 0; shift < kMostShifts && is_faster; ++shift) {
-    TANGRAM_ASSIGN_OR_RETURN(is_faster, ShiftShares());
-  }
-  return absl::OkStatus();
-}
-
-// Moves microbatches from the pipeline that ends last to the first other one
-// with which that makes the iteration shorter. False: there is none.
-absl::StatusOr<bool> PartitionSearch::ShiftShares() {
-  const ReplicatedPlan from = best_->plan;
-  const size_t last = FirstAndLast().second;
-  const int size = from.pipelines[last].plan.pipeline_microbatch_size;
-  for (size_t r = 0; r < from.pipelines.size(); ++r) {
-    if (r == last) continue;
-    ReplicatedPlan shifted = from;
-    const int other = shifted.pipelines[r].plan.pipeline_microbatch_size;
-    const int64_t samples = std::lcm(int64_t{size}, int64_t{other});
-    int& fewer = shifted.pipelines[last].num_microbatches;
-    if (fewer <= samples / size) continue;
-    fewer -= static_cast<int>(samples / size);
-    shifted.pipelines[r].num_microbatches += static_cast<int>(samples / other);
-    TANGRAM_ASSIGN_OR_RETURN(std::optional<PlayedPartition> played,
-                             Play(best_->groups, std::move(shifted)));
-    if (TimeOf(played) >= limit_s_) continue;
-    Keep(*std::move(played));
-    return true;
-  }
-  return false;
+  return SearchPool(std::move(pool));
 }
 
 }  // namespace tangram

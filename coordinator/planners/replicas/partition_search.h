@@ -2,6 +2,7 @@
 #define TANGRAM_COORDINATOR_PLANNERS_REPLICAS_PARTITION_SEARCH_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <utility>
@@ -13,21 +14,15 @@
 #include "common/domain/island.h"
 #include "common/domain/replicated_plan.h"
 #include "common/planner/cluster_planner.h"
-#include "common/sim/evaluate_replicated_plan.h"
+#include "coordinator/planners/replicas/candidate_plans.h"
 #include "coordinator/planners/replicas/group_plans.h"
 #include "coordinator/planners/replicas/node_groups.h"
 #include "coordinator/planners/replicas/plan_pipelines.h"
+#include "coordinator/planners/replicas/played_partition.h"
 
 namespace tangram {
 
-// A plan of several pipelines that fits, and the nodes of each.
-struct PlayedPartition {
-  Partition groups;
-  ReplicatedPlan plan;
-  ReplicatedEvaluation evaluation;
-};
-
-// A hill climb over partitions of the nodes of islands; see PlanPipelines. A
+// A search over partitions of the nodes of islands; see PlanPipelines. A
 // partition is as good as its simulated time with quick plans of its groups.
 // Deterministic, thread-compatible. All arguments must outlive it.
 class PartitionSearch {
@@ -41,7 +36,11 @@ class PartitionSearch {
 
   const std::optional<PlayedPartition>& best() const { return best_; }
   int num_plans() const { return plans_.num_plans(); }
-  int num_partitions() const { return static_cast<int>(seconds_.size()); }
+  // Plans of several pipelines that were simulated.
+  int64_t num_played() const { return num_played_; }
+  // Whether all groups of nodes were planned, and no combination of these plans
+  // is faster than that of which the thorough planner improved the groups.
+  bool is_exact() const { return is_exact_; }
 
  private:
   // The plan of each group of a partition.
@@ -50,6 +49,9 @@ class PartitionSearch {
   using Shares = std::vector<int>;
   using MaybePlayed = absl::StatusOr<std::optional<PlayedPartition>>;
 
+  absl::Status PlanPool();
+  absl::Status ClimbFromAll();
+  absl::Status SearchPool(std::vector<CandidatePlan> pool);
   absl::StatusOr<std::vector<PipelinePace>> PacesOf(const Partition& partition);
   absl::StatusOr<double> LevelOf(const Partition& partition);
   absl::Status Climb(Partition partition);
@@ -68,7 +70,6 @@ class PartitionSearch {
   std::pair<size_t, size_t> FirstAndLast() const;
   Shares SharesOfBest() const;
   absl::Status Finish();
-  absl::StatusOr<bool> ShiftShares();
 
   const PlanRequest& request_;
   const PipelinesSearch& options_;
@@ -77,6 +78,8 @@ class PartitionSearch {
   const double gradient_bytes_;  // The whole model.
   double limit_s_ = kInfinity;   // Slower plans are of no use.
   GroupPlans plans_;
+  bool is_exact_ = false;
+  int64_t num_played_ = 0;
   std::map<Partition, double> seconds_;  // The answers of SecondsOf.
   std::optional<PlayedPartition> best_;
 };

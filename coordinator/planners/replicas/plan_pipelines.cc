@@ -78,7 +78,7 @@ absl::Status PlanPipelines(const PlanRequest& request,
                                : kInfinity;
   std::string note = absl::StrCat(
       "several pipelines: ", search.num_plans(), " plans of groups of nodes, ",
-      search.num_partitions(), " partitions compared");
+      search.num_played(), " combinations of these simulated");
   if (several_s * (1 + options.min_gain) <= one_s) {
     absl::StrAppendFormat(&note, "; one pipeline takes %.4g s, %.1f %% longer",
                           one_s, 100 * (one_s / several_s - 1));

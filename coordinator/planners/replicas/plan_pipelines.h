@@ -20,11 +20,21 @@ struct PipelinesSearch {
 // pipelines that share the batch if that takes less time. Each has nodes and a
 // whole model of its own (HexiScale, 2409.01143; Malleus, 2410.13333).
 //
-// A hill climb over partitions of the nodes (NeighboursOf) plans each group of
-// nodes once, quickly. Their paces give the shares of the batch (ShareSamples).
-// EvaluateReplicatedPlan scores the most promising partitions, the exchange of
-// gradients included. The groups of the best one are planned again for their
-// shares, thoroughly.
+// A group is planned as a request of its own, with part of the batch, and its
+// nodes are counted, not named, as those of an island are alike. SearchExactly
+// finds the fastest combination of all plans that were made. These are:
+//  - all groups of nodes for all numbers of samples, if these are few. Then the
+//    answer is exact over all plans of 2 to max_pipelines pipelines, each of
+//    which is the quick planner's for some part of the batch, with any numbers
+//    of microbatches, by all-reduce or ZeRO-1, by EvaluateReplicatedPlan;
+//  - all groups, or those of few parts of each island (CoarseGroups), for some
+//    numbers of samples near their part of the peak FLOP/s;
+//  - if these are not all groups, also those that a hill climb over partitions
+//    (NeighboursOf) meets from the best one, from islands and types alone and
+//    from equal groups. The most promising partitions are simulated with the
+//    shares that end together by the paces of the groups (ShareSamples).
+// The groups of the best partition are planned again for their shares,
+// thoroughly, and combined once more.
 //
 // Leaves `result` as it is if it has no plan of one pipeline, if constraints
 // name islands, or if nothing is faster by `min_gain`, apart from a note.
