@@ -365,23 +365,38 @@ PartitionSearch::Shares PartitionSearch::SharesOfBest() const {
   return samples;
 }
 
-// Plans the groups of the best partition again, for the shares that they have.
-// Combines these plans, with any shares, and the quick ones of these groups.
+// Plans the groups of the best partition again, and those of islands and types
+// alone, as the quick planner may be far from the best for them. Combines these
+// plans, with any shares, and the quick ones of these groups.
 absl::Status PartitionSearch::Finish() {
-  std::vector<CandidatePlan> pool = plans_.Candidates();
   const Partition groups = best_->groups;
-  std::erase_if(pool, [&](const CandidatePlan& candidate) {
-    return !absl::c_linear_search(groups, candidate.nodes);
-  });
   const Shares samples = SharesOfBest();
-  std::set<std::pair<NodeGroup, int>> planned;
+  std::vector<Partition> finished = {groups};
+  std::set<std::pair<NodeGroup, int>> wanted;
   for (size_t g = 0; g < groups.size(); ++g) {
-    if (!planned.insert({groups[g], samples[g]}).second) continue;
-    TANGRAM_ASSIGN_OR_RETURN(
-        std::optional<GroupPlan> plan,
-        plans_.PlanBy(options_.thorough, groups[g], samples[g]));
+    wanted.insert({groups[g], samples[g]});
+  }
+  for (Partition& alone : FirstPartitions(islands_)) {
+    if (static_cast<int>(alone.size()) > options_.max_pipelines) continue;
+    TANGRAM_ASSIGN_OR_RETURN(const std::optional<Shares> shares,
+                             SharesOf(alone, /*divisor=*/1));
+    if (!shares.has_value()) continue;
+    for (size_t g = 0; g < alone.size(); ++g) {
+      if ((*shares)[g] > 0) wanted.insert({alone[g], (*shares)[g]});
+    }
+    finished.push_back(std::move(alone));
+  }
+  std::vector<CandidatePlan> pool = plans_.Candidates();
+  std::erase_if(pool, [&](const CandidatePlan& candidate) {
+    return absl::c_none_of(finished, [&](const Partition& partition) {
+      return absl::c_linear_search(partition, candidate.nodes);
+    });
+  });
+  for (const auto& [group, share] : wanted) {
+    TANGRAM_ASSIGN_OR_RETURN(std::optional<GroupPlan> plan,
+                             plans_.PlanBy(options_.thorough, group, share));
     if (!plan.has_value()) continue;
-    CandidatePlan candidate{groups[g], std::move(plan->plan)};
+    CandidatePlan candidate{group, std::move(plan->plan)};
     if (!absl::c_linear_search(pool, candidate)) {
       pool.push_back(std::move(candidate));
     }

@@ -33,8 +33,8 @@ struct PipelinesSearch {
 //    (NeighboursOf) meets from the best one, from islands and types alone and
 //    from equal groups. The most promising partitions are simulated with the
 //    shares that end together by the paces of the groups (ShareSamples).
-// The groups of the best partition are planned again for their shares,
-// thoroughly, and combined once more.
+// The groups of the best partition, and islands and types alone, are planned
+// again for their shares, thoroughly, and combined once more.
 //
 // Leaves `result` as it is if it has no plan of one pipeline, if constraints
 // name islands, or if nothing is faster by `min_gain`, apart from a note.
