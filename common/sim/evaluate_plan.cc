@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -208,7 +209,7 @@ std::vector<StageTimes> EstimateStages(StageEstimator& estimator,
   std::vector<StageCost> costs;
   std::vector<StageTimes> times;
   for (int s = 0; s < plan.num_stages(); ++s) {
-    if (poll.After(estimator.num_runs())) return {};
+    if (poll.After(std::ssize(estimator.runs()))) return {};
     const PlacedStage& stage = plan.stages[s];
     costs.push_back(estimator.CostOf(stage, plan.pipeline_microbatch_size));
     const DeviceSpec& device = estimator.DeviceOf(stage.gpus);

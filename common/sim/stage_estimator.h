@@ -33,9 +33,7 @@ class StageEstimator {
   const TrainingOptions& training() const { return training_; }
   const StateShare& state() const { return state_; }
   // The runs of equal layers of the model.
-  int64_t num_runs() const {
-    return static_cast<int64_t>(validator_.runs().size());
-  }
+  const std::vector<LayerRun>& runs() const { return validator_.runs(); }
   // ModelFlops of the job.
   double model_flops() const { return model_flops_; }
 

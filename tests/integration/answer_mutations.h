@@ -2,16 +2,15 @@
 #define TANGRAM_TESTS_INTEGRATION_ANSWER_MUTATIONS_H_
 
 #include <cmath>
-#include <cstdlib>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "common/parallelizer/query.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
+#include "tests/testing/number_from_environment.h"
 
 // Questions, and judgements of changed answers to them, for tests that change
 // genuine answers at random.
@@ -48,13 +47,7 @@ inline Query MutationQuery(int kind, int variant) {
 
 // Returns the number of mutations. TANGRAM_MUTATIONS=1000 takes longer.
 inline int NumMutations() {
-  const char* text =
-      std::getenv("TANGRAM_MUTATIONS");  // NOLINT(concurrency-mt-unsafe)
-  int count = 150;
-  if (text != nullptr && !absl::SimpleAtoi(text, &count)) {
-    ADD_FAILURE() << "TANGRAM_MUTATIONS: " << text;
-  }
-  return count;
+  return NumberFromEnvironment("TANGRAM_MUTATIONS", 150);
 }
 
 // Returns a path without its indices: "plans.stages.time_s".

@@ -5,7 +5,6 @@
 #include <grpcpp/client_context.h>
 #include <grpcpp/create_channel.h>
 
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "tangram/v1/job_service.grpc.pb.h"
 #include "tests/testing/builders.h"
 #include "tests/testing/lying_parallelizer.h"
+#include "tests/testing/number_from_environment.h"
 #include "tests/testing/service/test_service.h"
 #include "tests/testing/status_matchers.h"
 #include "worker/adapters/builtin_parallelizers.h"
@@ -27,10 +27,7 @@ namespace {
 using ::testing::IsEmpty;
 
 int NumServiceCases() {
-  constexpr int kUsualCases = 8;
-  const char* cases =
-      std::getenv("TANGRAM_ANSWER_CASES");  // NOLINT(concurrency-mt-unsafe)
-  return cases == nullptr ? kUsualCases : std::atoi(cases);
+  return NumberFromEnvironment("TANGRAM_ANSWER_CASES", 8);
 }
 
 // Returns SmallRequest with less of its GPUs' memory in later cases.

@@ -4,7 +4,6 @@
 //
 // TANGRAM_ANSWER_CASES sets the number of cases; 500 take minutes.
 
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <random>
@@ -21,6 +20,7 @@
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
 #include "tests/testing/lying_parallelizer.h"
+#include "tests/testing/number_from_environment.h"
 #include "tests/testing/planning/planning.h"
 #include "tests/testing/status_matchers.h"
 #include "worker/adapters/builtin_parallelizers.h"
@@ -36,9 +36,7 @@ using testing::TestGroup;
 constexpr int kUsualCases = 60;
 
 int NumCases() {
-  const char* cases =
-      std::getenv("TANGRAM_ANSWER_CASES");  // NOLINT(concurrency-mt-unsafe)
-  return cases == nullptr ? kUsualCases : std::atoi(cases);
+  return testing::NumberFromEnvironment("TANGRAM_ANSWER_CASES", kUsualCases);
 }
 
 double Uniform(std::mt19937& rng, double low, double high) {

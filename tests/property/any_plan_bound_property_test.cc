@@ -4,7 +4,6 @@
 // TANGRAM_BOUND_PLANS sets the number of plans.
 
 #include <algorithm>
-#include <cstdlib>
 #include <numeric>
 #include <optional>
 #include <random>
@@ -17,6 +16,7 @@
 #include "formats/config/device_catalogue.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
+#include "tests/testing/number_from_environment.h"
 
 namespace tangram {
 namespace {
@@ -26,9 +26,7 @@ using testing::TestGroup;
 constexpr int kUsualPlans = 400;
 
 int NumPlans() {
-  const char* plans =
-      std::getenv("TANGRAM_BOUND_PLANS");  // NOLINT(concurrency-mt-unsafe)
-  return plans == nullptr ? kUsualPlans : std::atoi(plans);
+  return testing::NumberFromEnvironment("TANGRAM_BOUND_PLANS", kUsualPlans);
 }
 
 class Draw {

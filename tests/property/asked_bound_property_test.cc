@@ -5,7 +5,6 @@
 // TANGRAM_ASKED_CASES sets the number of cases; each takes 50 ms.
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 #include <random>
 #include <string>
@@ -19,6 +18,7 @@
 #include "formats/config/device_catalogue.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
+#include "tests/testing/number_from_environment.h"
 #include "tests/testing/planning/planning.h"
 #include "tests/testing/status_matchers.h"
 #include "worker/adapters/builtin_parallelizers.h"
@@ -31,9 +31,8 @@ using testing::SilentObserver;
 constexpr int kUsualAskedCases = 40;
 
 int NumAskedCases() {
-  const char* cases =
-      std::getenv("TANGRAM_ASKED_CASES");  // NOLINT(concurrency-mt-unsafe)
-  return cases == nullptr ? kUsualAskedCases : std::atoi(cases);
+  return testing::NumberFromEnvironment("TANGRAM_ASKED_CASES",
+                                        kUsualAskedCases);
 }
 
 PlanRequest DrawRequest(std::mt19937& rng) {

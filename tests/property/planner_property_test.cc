@@ -1,7 +1,6 @@
 // Properties of whole plans, over random small clusters and all adapters.
 
 #include <algorithm>
-#include <cstdlib>
 #include <random>
 #include <string>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
+#include "tests/testing/number_from_environment.h"
 #include "tests/testing/planning/planning.h"
 #include "tests/testing/status_matchers.h"
 
@@ -24,11 +24,7 @@ using testing::TestRequest;
 
 // Returns the number of random clusters; TANGRAM_PLANNER_SEEDS changes it.
 uint32_t NumSeeds() {
-  constexpr uint32_t kUsualSeeds = 30;
-  const char* seeds =
-      std::getenv("TANGRAM_PLANNER_SEEDS");  // NOLINT(concurrency-mt-unsafe)
-  return seeds == nullptr ? kUsualSeeds
-                          : static_cast<uint32_t>(std::atoi(seeds));
+  return testing::NumberFromEnvironment("TANGRAM_PLANNER_SEEDS", 30);
 }
 
 // Returns the options for a seed. Polishing takes ten times as long as

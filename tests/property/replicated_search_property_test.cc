@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <random>
@@ -17,6 +16,7 @@
 #include "coordinator/planners/replicas/plan_pipelines.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
+#include "tests/testing/number_from_environment.h"
 #include "tests/testing/plan_builders.h"
 #include "tests/testing/silent_observer.h"
 #include "tests/testing/status_matchers.h"
@@ -29,11 +29,7 @@ using testing::StageOn;
 
 // Returns the number of random clusters; TANGRAM_PLANNER_SEEDS changes it.
 uint32_t NumInstances() {
-  constexpr uint32_t kUsualInstances = 300;
-  const char* seeds =
-      std::getenv("TANGRAM_PLANNER_SEEDS");  // NOLINT(concurrency-mt-unsafe)
-  return seeds == nullptr ? kUsualInstances
-                          : static_cast<uint32_t>(std::atoi(seeds));
+  return testing::NumberFromEnvironment("TANGRAM_PLANNER_SEEDS", 300);
 }
 
 // One to three groups of one or two nodes with two GPUs each, at most four

@@ -10,7 +10,6 @@
 #include "absl/algorithm/container.h"
 #include "common/base/status_macros.h"
 #include "common/cost/stage_cost.h"
-#include "common/domain/model_slice.h"
 #include "common/domain/stage_part.h"
 #include "coordinator/planners/judge/judge_plan.h"
 #include "coordinator/planners/polish/plan_moves.h"
@@ -64,12 +63,10 @@ struct Step {
 class PlanClimber::Climb {
  public:
   Climb(const PlanRequest& request, const PipelineRules& rules,
-        const std::vector<LayerRun>& runs, PlanObserver& observer,
-        StageEstimator& estimator, StageTuner& tuner, double least_measured,
-        PolishedPlan start, int64_t most_estimates)
+        PlanObserver& observer, StageEstimator& estimator, StageTuner& tuner,
+        double least_measured, PolishedPlan start, int64_t most_estimates)
       : request_(request),
         rules_(rules),
-        runs_(runs),
         observer_(observer),
         estimator_(estimator),
         tuner_(tuner),
@@ -378,13 +375,14 @@ class PlanClimber::Climb {
     if (rules_.runtime == nullptr) return true;
     return WhyNotScheduled(*rules_.runtime, plan).empty() &&
            absl::c_all_of(plan.stages, [this](const PlacedStage& stage) {
-             return WhyNotRunnable(*rules_.runtime, stage.plan, runs_).empty();
+             return WhyNotRunnable(*rules_.runtime, stage.plan,
+                                   estimator_.runs())
+                 .empty();
            });
   }
 
   const PlanRequest& request_;
   const PipelineRules& rules_;
-  const std::vector<LayerRun>& runs_;
   PlanObserver& observer_;
   StageEstimator& estimator_;
   StageTuner& tuner_;
@@ -406,15 +404,13 @@ PlanClimber::PlanClimber(const PlanRequest& request, const PipelineRules& rules,
       rules_(rules),
       observer_(observer),
       least_measured_(plan.evaluation.measured_fraction - kMostMeasuredLoss),
-      runs_(MakeSlice({0, request.model.num_layers()}, request.model.layers)
-                .runs),
       estimator_(request.model, request.cluster, request.training),
       tuner_(request, rules, plan.plan, estimator_) {}
 
 absl::StatusOr<PolishedPlan> PlanClimber::From(PolishedPlan start,
                                                int64_t most_estimates) {
-  Climb climb(request_, rules_, runs_, observer_, estimator_, tuner_,
-              least_measured_, std::move(start), most_estimates);
+  Climb climb(request_, rules_, observer_, estimator_, tuner_, least_measured_,
+              std::move(start), most_estimates);
   absl::StatusOr<PolishedPlan> top = climb.Run();
   num_played_ += climb.num_played();
   return top;

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/domain/model_slice.h"
 #include "common/domain/pipeline_plan.h"
 #include "common/planner/cluster_planner.h"
 #include "common/planner/pipeline_rules.h"
@@ -60,7 +59,6 @@ class PlanClimber {
   const PipelineRules& rules_;
   PlanObserver& observer_;
   const double least_measured_;  // Evaluation::measured_fraction.
-  const std::vector<LayerRun> runs_;
   StageEstimator estimator_;
   StageTuner tuner_;
   int64_t num_played_ = 0;

@@ -5,7 +5,6 @@
 
 #include "absl/algorithm/container.h"
 #include "common/base/infinity.h"
-#include "common/domain/model_slice.h"
 #include "common/domain/recompute_masks.h"
 #include "common/domain/runtime.h"
 #include "common/domain/stage_limits.h"
@@ -54,8 +53,7 @@ StageTuner::StageTuner(const PlanRequest& request, const PipelineRules& rules,
     : request_(request),
       rules_(rules),
       estimator_(estimator),
-      runs_(MakeSlice({0, request.model.num_layers()}, request.model.layers)
-                .runs) {
+      runs_(estimator.runs()) {
   Choice none;
   Choice cores;
   Choice whole;

@@ -122,7 +122,7 @@ class StageTuner {
   const PlanRequest& request_;
   const PipelineRules& rules_;
   StageEstimator& estimator_;
-  const std::vector<LayerRun> runs_;
+  const std::vector<LayerRun>& runs_;
   std::vector<int> run_of_layer_;
   std::vector<Choice> choices_;
   absl::flat_hash_map<Question, Answer> answers_;

@@ -38,9 +38,6 @@ class PartitionSearch {
   int num_plans() const { return plans_.num_plans(); }
   // Plans of several pipelines that were simulated.
   int64_t num_played() const { return num_played_; }
-  // Whether all groups of nodes were planned, and no combination of these plans
-  // is faster than that of which the thorough planner improved the groups.
-  bool is_exact() const { return is_exact_; }
 
  private:
   // The plan of each group of a partition.
@@ -78,7 +75,7 @@ class PartitionSearch {
   const double gradient_bytes_;  // The whole model.
   double limit_s_ = kInfinity;   // Slower plans are of no use.
   GroupPlans plans_;
-  bool is_exact_ = false;
+  bool is_exact_ = false;  // All groups were planned, and all combined.
   int64_t num_played_ = 0;
   std::map<Partition, double> seconds_;  // The answers of SecondsOf.
   std::optional<PlayedPartition> best_;

@@ -4,16 +4,12 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "common/domain/model_slice.h"
 #include "common/sim/evaluate_plan.h"
 
 namespace tangram::bench {
 
 Tribunal::Tribunal(const Challenge& challenge)
     : challenge_(challenge),
-      runs_(MakeSlice({0, challenge.request.model.num_layers()},
-                      challenge.request.model.layers)
-                .runs),
       estimator_(challenge.request.model, challenge.request.cluster,
                  challenge.request.training) {}
 
@@ -50,7 +46,8 @@ bool Tribunal::IsRunnable(const PipelinePlan& plan) const {
   const Runtime* runtime = challenge_.rules.runtime;
   return runtime == nullptr ||
          absl::c_all_of(plan.stages, [&](const PlacedStage& stage) {
-           return WhyNotRunnable(*runtime, stage.plan, runs_).empty();
+           return WhyNotRunnable(*runtime, stage.plan, estimator_.runs())
+               .empty();
          });
 }
 

@@ -30,7 +30,6 @@ class Tribunal {
   std::optional<Evaluation> Play(const PipelinePlan& plan, double limit_s);
 
   const Challenge& challenge_;
-  const std::vector<LayerRun> runs_;
   StageEstimator estimator_;
   int num_played_ = 0;
 };
