@@ -181,5 +181,41 @@ TEST(ShareSamplesTest, SamplesThatNoMicrobatchesAddUpToHaveNoShares) {
           .has_value());
 }
 
+// Four pipelines of 60 layers on 32 A800, as in examples/malleus of Hetu. In
+// the first one, a GPU of stage 0 takes 2.34 times as long, and stage 1 has one
+// GPU instead of two. Malleus leaves the fill out.
+TEST(ShareMicrobatchesTest, MalleusSharesFollowFromItsLayers) {
+  const auto slowest_s = [](const std::vector<double>& layer_s,
+                            const std::vector<int>& layers) {
+    double slowest = 0;
+    for (size_t s = 0; s < layers.size(); ++s) {
+      slowest = std::max(slowest, layer_s[s] * layers[s]);
+    }
+    return slowest;
+  };
+  const PipelinePace healthy{.microbatch_s =
+                                 slowest_s({1, 1, 1, 1}, {15, 15, 15, 15})};
+  const PipelinePace straggling{
+      .microbatch_s = slowest_s({2.34, 2, 1, 1}, {11, 8, 19, 22})};
+  EXPECT_THAT(ShareMicrobatches({straggling, healthy, healthy, healthy}, 64),
+              ElementsAre(10, 18, 18, 18));
+}
+
+// Llama with 22 layers, batch 128 in microbatches of 2, on two L4, an A6000 and
+// a P40: milliseconds of a layer's passes from Zorse's
+// data/model_latencies.json. Its own shares, 18, 1, 28 and 17, are rounded.
+TEST(ShareMicrobatchesTest, SharesEndNotLaterThanThoseOfZorse) {
+  const PipelinePace l4{.microbatch_s = 2.4145606666666675 + 7.747138199999993};
+  const PipelinePace p40{.microbatch_s =
+                             25.906081800000003 + 67.41926666666649};
+  const PipelinePace a6000{.microbatch_s =
+                               1.7747750666666666 + 4.790269000000006};
+  const std::vector<PipelinePace> gpus = {l4, p40, a6000, l4};
+  const std::vector<int64_t> shares = ShareMicrobatches(gpus, 64);
+  EXPECT_THAT(shares, ElementsAre(18, 1, 27, 18));
+  EXPECT_NEAR(EndOfShares(gpus, {18, 1, 28, 17}), 183.8, 0.05);
+  EXPECT_NEAR(EndOfShares(gpus, shares), 182.9, 0.05);
+}
+
 }  // namespace
 }  // namespace tangram
