@@ -1,4 +1,4 @@
-#include <numeric>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,21 +8,29 @@
 #include "absl/strings/str_join.h"
 #include "common/base/obstacles.h"
 #include "common/base/status_macros.h"
+#include "frameworks/flashflex_program.h"
 #include "frameworks/json_lines.h"
 #include "frameworks/lower_plan.h"
 #include "frameworks/model_details.h"
 #include "frameworks/rank_order.h"
 #include "frameworks/refusal.h"
+#include "frameworks/replica_pipelines.h"
 #include "frameworks/targets.h"
 #include "frameworks/whole_parts.h"
 
 // Exports to FlashFlex, the runtime of HexiScale
 // (Relaxed-System-Lab/FlashFlex). A plan is a list of pipelines, each with the
-// tp and layers of its stages. Models are Llama with 4,096 tokens.
+// tp and layers of its stages, and its share of the batch. Models are Llama
+// with 4,096 tokens.
 namespace tangram {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+// llama/sudo_dataset.py.
+constexpr char kLostData[] =
+    "data: yours; becomes synthetic, random tokens of random lengths, as "
+    "FlashFlex reads no other";
 
 // hexiscale/process_args.py overwrites any other value.
 constexpr int kSequenceLength = 4096;
@@ -82,80 +90,128 @@ absl::Status CheckModel(const ModelSpec& model) {
                 "false, as FlashFlex's embedding is its own");
 }
 
-void CheckGuards(const PlannedTraining& in, const PipelinePlan& plan,
+void CheckGuards(const PlannedPipelines& in, const ReplicatedPlan& plan,
                  Obstacles& obstacles) {
   obstacles.Add(CheckForFlashFlex(in.model, in.training));
-  obstacles.Add(RequireWholeVocabularyParts(in.model, plan));
-  if (plan.virtual_stages > 1) {
-    obstacles.Refuse("virtual_stages", plan.virtual_stages, "1");
-  }
-  const int dp = plan.stages.front().plan.parallelism.dp_degree;
-  for (int i = 0; i < plan.num_stages(); ++i) {
-    const StageParallelism& p = plan.stages[i].plan.parallelism;
-    if (p.cp_degree > 1) {
-      obstacles.Refuse(StageField(i, ".plan.parallelism.cp_degree"),
-                       p.cp_degree,
-                       "1, as FlashFlex has no context parallelism");
-    }
-    if (p.dp_degree == dp) continue;
-    obstacles.Refuse(StageField(i, ".plan.parallelism.dp_degree"), p.dp_degree,
-                     absl::StrCat(dp,
-                                  " as in the first stage: replicas are whole "
-                                  "pipelines"));
+  RequireWholePipelines("FlashFlex has no context parallelism", plan,
+                        obstacles);
+  RequireDivisibleTp(in.model, plan, obstacles);
+  for (size_t r = 0; r < plan.pipelines.size(); ++r) {
+    const PipelinePlan& pipeline = plan.pipelines[r].plan;
+    obstacles.Add(
+        InPlan(plan, r, RequireWholeVocabularyParts(in.model, pipeline)));
+    obstacles.Add(InPlan(plan, r, RequireGroupsOnHosts(in.cluster, pipeline)));
   }
 }
 
-// Writes replica d of every stage as pipeline d.
-std::string ConfigText(const PlannedTraining& in, const PipelinePlan& plan) {
+// The plan with what FlashFlex has one switch for in all pipelines.
+struct Lowered {
+  ReplicatedPlan plan;  // Every pipeline keeps all state (--default_dp_type).
+  bool recompute = false;
+  bool gpipe = true;
+};
+
+absl::StatusOr<Lowered> Lower(const PlannedPipelines& in) {
+  Lowered lowered;
+  for (const PipelineReplica& replica : in.plan.pipelines) {
+    lowered.gpipe &= replica.plan.schedule == PipelineSchedule::kGpipe;
+  }
+  for (size_t r = 0; r < in.plan.pipelines.size(); ++r) {
+    const PipelineReplica& replica = in.plan.pipelines[r];
+    absl::StatusOr<DegreePlan> degrees =
+        LowerToDegrees(in.model, replica.plan, lowered.gpipe);
+    if (!degrees.ok()) return InPlan(in.plan, r, degrees.status());
+    lowered.recompute |= degrees->recompute;
+    lowered.plan.pipelines.push_back(
+        {.plan = std::move(degrees->plan),
+         .num_microbatches = replica.num_microbatches});
+  }
+  for (PipelineReplica& replica : lowered.plan.pipelines) {
+    if (lowered.recompute) RecomputeAll(in.model, replica.plan);
+  }
+  return lowered;
+}
+
+// Writes each replica as a pipeline.
+std::string ConfigText(const std::vector<ReplicaPipeline>& pipelines,
+                       const std::map<GpuId, int>& ranks) {
   Json tp = Json::array();
   Json layers = Json::array();
   Json devices = Json::array();
-  Json ranks = Json::array();
-  const int dp = plan.stages.front().plan.parallelism.dp_degree;
-  for (int d = 0; d < dp; ++d) {
+  Json layouts = Json::array();
+  for (const ReplicaPipeline& pipeline : pipelines) {
     std::vector<int> tp_of_pipeline, layers_of_pipeline;
     Json devices_of_pipeline = Json::array();
-    Json ranks_of_pipeline = Json::array();
-    int first_rank = 0;
-    for (const PlacedStage& stage : plan.stages) {
-      const int degree = stage.plan.parallelism.tp_degree;
-      tp_of_pipeline.push_back(degree);
-      layers_of_pipeline.push_back(
-          TransformerLayers(in.model, stage.plan).size());
-      std::vector<int> on, numbered(degree);
-      for (int t = 0; t < degree; ++t) {
-        on.push_back(stage.gpus[d * degree + t].node);
+    Json layout = Json::array();
+    for (const ReplicaStage& stage : pipeline.stages) {
+      tp_of_pipeline.push_back(stage.tp());
+      layers_of_pipeline.push_back(stage.num_layers);
+      std::vector<int> on, numbered;
+      for (const GpuId& gpu : stage.gpus) {
+        on.push_back(gpu.node);
+        numbered.push_back(ranks.at(gpu));
       }
-      std::iota(numbered.begin(), numbered.end(), first_rank + d * degree);
       devices_of_pipeline.push_back(on);
-      ranks_of_pipeline.push_back(numbered);
-      first_rank += static_cast<int>(stage.gpus.size());
+      layout.push_back(numbered);
     }
     tp.push_back(tp_of_pipeline);
     layers.push_back(layers_of_pipeline);
     devices.push_back(devices_of_pipeline);
-    ranks.push_back(ranks_of_pipeline);
+    layouts.push_back(layout);
   }
   return JsonLines(Json{{"hetero_configs", tp},
                         {"layer_partitions", layers},
                         {"devices_id", devices},
-                        {"pp_layouts", ranks}});
+                        {"pp_layouts", layouts}});
 }
 
-std::string Command(const PlannedTraining& in, const PipelinePlan& plan,
-                    bool recompute) {
-  const int dp = plan.stages.front().plan.parallelism.dp_degree;
+// Returns whether llama_train.py gives each rank the data of its pipeline. It
+// takes the last pipeline whose first rank is not above that of the rank.
+bool RanksTellPipelines(const std::vector<ReplicaPipeline>& pipelines,
+                        const std::map<GpuId, int>& ranks) {
+  const auto head = [&](size_t p) {
+    return ranks.at(pipelines[p].stages.front().gpus.front());
+  };
+  for (size_t p = 0; p < pipelines.size(); ++p) {
+    for (const GpuId& gpu : GpusOf({pipelines[p]})) {
+      size_t taken = 0;
+      for (size_t other = 0; other < pipelines.size(); ++other) {
+        if (head(other) <= ranks.at(gpu)) taken = other;
+      }
+      if (taken != p) return false;
+    }
+  }
+  return true;
+}
+
+// Returns whether FlashFlex by itself weighs all samples the same. Its last
+// stages divide the loss by the microbatches of their pipeline, and its hook
+// divides the sum over pipelines by their number (heterogeneous_pipeline.py and
+// fsdp_comm_utils.py of hexiscale). Where tp differs in a layer, the hook
+// averages what tp does not split over all ranks, not over pipelines.
+bool WeighsAllTheSame(const std::vector<ReplicaPipeline>& pipelines) {
+  for (const ReplicaPipeline& pipeline : pipelines) {
+    if (pipeline.samples() != pipelines.front().samples()) return false;
+  }
+  return HaveOneTpPerLayer(pipelines);
+}
+
+std::string Command(const PlannedPipelines& in, const Lowered& lowered,
+                    const std::vector<ReplicaPipeline>& pipelines,
+                    absl::string_view program) {
   const LayerSpec& layer = in.model.layers[1];
-  const std::vector<int> batch(dp, in.training.global_batch_size / dp);
-  const std::vector<int> chunks(
-      dp, in.training.global_batch_size / plan.pipeline_microbatch_size);
+  std::vector<int> batch, chunks;
+  for (const ReplicaPipeline& pipeline : pipelines) {
+    batch.push_back(pipeline.samples());
+    chunks.push_back(pipeline.num_microbatches);
+  }
   const char* precision = in.training.precision == Precision::kBf16 ? " --bf16"
                           : in.training.precision == Precision::kFp16
                               ? " --fp16"
                               : "";
   return absl::StrCat(
-      "cd \"$FLASHFLEX\"\nexec \"${torchrun[@]}\" llama_train.py \\\n"
-      "  --all_hetero_configs_path \"$here/flashflex.json\" \\\n"
+      "cd \"$FLASHFLEX\"\nexec \"${torchrun[@]}\" ", program,
+      " \\\n  --all_hetero_configs_path \"$here/flashflex.json\" \\\n"
       "  --model_size ",
       SizeOf(layer)->name, " --overwrite_config 1 --hidden_size ",
       layer.hidden_size, " --num_attention_heads ", layer.num_heads,
@@ -166,10 +222,27 @@ std::string Command(const PlannedTraining& in, const PipelinePlan& plan,
       // A list with one entry for each pipeline.
       " \\\n  --global_bsz_size ", absl::StrJoin(batch, " "), " --chunks ",
       absl::StrJoin(chunks, " "), " --pipeline-type ",
-      plan.schedule == PipelineSchedule::kGpipe ? "Gpipe" : "1F1B",
+      lowered.gpipe ? "Gpipe" : "1F1B",
       in.training.optimizer == Optimizer::kSgd ? " --optimizer-type sgd" : "",
       in.training.flash_attention ? " --use-flash-attn" : "",
-      recompute ? " --checkpoint-layers" : "", " \"$@\"\n");
+      lowered.recompute ? " --checkpoint-layers" : "", " \"$@\"\n");
+}
+
+std::vector<std::string> Guards(bool weighed) {
+  std::vector<std::string> guards = {
+      "all stages of a pipeline have one dp, each replica is a pipeline",
+      "the sequence length is the 4,096 that it trains with",
+      "tp divides the heads and the vocabulary",
+      "tp of a layer divides the largest of all pipelines",
+      "the model is a Llama",
+      weighed ? absl::StrCat("every sample weighs the same, by ",
+                             kFlashFlexProgramName,
+                             "; losses that it prints are times the weight of "
+                             "their pipeline")
+              : "every sample weighs the same, as all pipelines have equal "
+                "shares",
+      "ranks are numbered host by host, and each is in its stage"};
+  return guards;
 }
 
 }  // namespace
@@ -195,33 +268,46 @@ TrainingOptions TrainingUnderFlashFlex(TrainingOptions training) {
   return training;
 }
 
-absl::StatusOr<FrameworkExport> ExportToFlashFlex(const PlannedTraining& in) {
-  TANGRAM_ASSIGN_OR_RETURN(
-      DegreePlan lowered,
-      LowerToDegrees(in.model, in.plan, /*keep_gpipe=*/true));
-  PipelinePlan plan = std::move(lowered.plan);
+absl::StatusOr<FrameworkExport> ExportPipelinesToFlashFlex(
+    const PlannedPipelines& in) {
+  TANGRAM_ASSIGN_OR_RETURN(Lowered lowered, Lower(in));
   Obstacles obstacles;
-  CheckGuards(in, plan, obstacles);
-  const auto ranked = HostsInRankOrder(in.cluster, plan);
-  obstacles.Add(ranked.status());
+  CheckGuards(in, lowered.plan, obstacles);
   TANGRAM_RETURN_IF_ERROR(obstacles.AsStatus());
-  const std::vector<RankedHost>& hosts = *ranked;
+  const std::vector<ReplicaPipeline> pipelines =
+      ReplicaPipelinesOf(in.model, lowered.plan);
+  const std::vector<RankedHost> hosts =
+      HostsInOrderOfUse(in.cluster, GpusOf(pipelines));
+  const std::map<GpuId, int> ranks = RanksOn(hosts);
+  const bool weighed =
+      !WeighsAllTheSame(pipelines) || !RanksTellPipelines(pipelines, ranks);
+  const std::string program =
+      weighed ? absl::StrCat("\"$here/", kFlashFlexProgramName, "\"")
+              : "llama_train.py";
   FrameworkExport result{
-      .files = {{"flashflex.json", ConfigText(in, plan)},
+      .files = {{"flashflex.json", ConfigText(pipelines, ranks)},
                 {"hostfile", HostFileText(hosts)},
                 {"launch.sh",
                  LaunchScript("FlashFlex", "FLASHFLEX",
-                              Command(in, plan, lowered.recompute)),
+                              Command(in, lowered, pipelines, program)),
                  /*executable=*/true}},
       .launch = LaunchHint(hosts, "FLASHFLEX"),
       .training = TrainingUnderFlashFlex(in.training),
       .framework_losses = LostDetails(in.model, in.training, {}),
-      .guards = {"all stages have one dp, the number of pipelines",
-                 "the sequence length is the 4,096 that it trains with",
-                 "tp divides the heads and the vocabulary",
-                 "the model is a Llama",
-                 "hosts are in the order of the stages"}};
-  result.plan = std::move(plan);
+      .guards = Guards(weighed)};
+  result.framework_losses.push_back(kLostData);
+  if (weighed) {
+    result.files.push_back({kFlashFlexProgramName, kFlashFlexProgram});
+  }
+  result.pipelines = std::move(lowered.plan);
+  return result;
+}
+
+absl::StatusOr<FrameworkExport> ExportToFlashFlex(const PlannedTraining& in) {
+  TANGRAM_ASSIGN_OR_RETURN(FrameworkExport result,
+                           ExportPipelinesToFlashFlex(OnePipeline(in)));
+  result.plan = std::move(result.pipelines.pipelines.front().plan);
+  result.pipelines = {};
   return result;
 }
 

@@ -1,7 +1,6 @@
 #ifndef TANGRAM_FRAMEWORKS_EXPORT_PLAN_H_
 #define TANGRAM_FRAMEWORKS_EXPORT_PLAN_H_
 
-#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -33,10 +32,6 @@ std::vector<PlanTaker> TakersOf(const PlannedTraining& planned);
 // Returns what to do about a plan that the target refuses: "plan with --runtime
 // megatron". Empty if no plan of the model, the training and the cluster helps.
 std::string WhatToDo(absl::string_view target, const PlannedTraining& planned);
-
-// Returns why the target takes no replicated_plan of so many pipelines: never
-// OK.
-absl::Status WhyNotReplicated(absl::string_view target, size_t num_pipelines);
 
 }  // namespace tangram
 

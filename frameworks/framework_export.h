@@ -7,6 +7,7 @@
 #include "common/domain/cluster.h"
 #include "common/domain/model_spec.h"
 #include "common/domain/pipeline_plan.h"
+#include "common/domain/replicated_plan.h"
 #include "common/domain/training_options.h"
 
 namespace tangram {
@@ -17,6 +18,14 @@ struct PlannedTraining {
   ModelSpec model;
   TrainingOptions training;
   PipelinePlan plan;
+};
+
+// The same for a plan of several pipelines.
+struct PlannedPipelines {
+  Cluster cluster;
+  ModelSpec model;
+  TrainingOptions training;
+  ReplicatedPlan plan;
 };
 
 // A file of an export.
@@ -33,7 +42,8 @@ struct FrameworkExport {
   // The training and the plan that the framework will run: what was planned,
   // less what the framework cannot express.
   TrainingOptions training;
-  PipelinePlan plan;
+  PipelinePlan plan;         // Empty for PlannedPipelines.
+  ReplicatedPlan pipelines;  // Empty for PlannedTraining.
   // Differences from what was planned, a line each: "stages[1].plan.recompute:
   // 5 of 12 layers, not the first ones; becomes the first 5 of 12 layers".
   std::vector<std::string> losses;

@@ -34,12 +34,16 @@ struct Framework {
     kAlways,          // For every model.
   };
   using Write = absl::StatusOr<FrameworkExport>(const PlannedTraining& planned);
+  using WritePipelines =
+      absl::StatusOr<FrameworkExport>(const PlannedPipelines& planned);
   using Check = absl::Status(const ModelSpec& model,
                              const TrainingOptions& training);
 
-  absl::string_view name;    // As on the command line.
-  absl::string_view files;   // For people: what an export writes.
-  Write* write = nullptr;    // Null: there is no export.
+  absl::string_view name;   // As on the command line.
+  absl::string_view files;  // For people: what an export writes.
+  Write* write = nullptr;   // Null: there is no export.
+  // Null: it trains one pipeline.
+  WritePipelines* write_pipelines = nullptr;
   bool refuses_all = false;  // The export says why it holds no plan.
 
   // Techniques that a stage may use. The export decides what it takes: FitPlan.

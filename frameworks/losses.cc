@@ -1,5 +1,8 @@
 #include "frameworks/losses.h"
 
+#include <iterator>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "frameworks/lower_plan.h"
@@ -22,12 +25,17 @@ class LossList {
 
   void Add(absl::string_view field, absl::string_view planned,
            absl::string_view run) {
-    losses_.push_back(absl::StrCat(field, ": ", planned, "; becomes ", run));
+    losses_.push_back(
+        absl::StrCat(prefix_, field, ": ", planned, "; becomes ", run));
   }
+
+  // Puts `prefix` in front of the fields of the following losses.
+  void SetPrefix(std::string prefix) { prefix_ = std::move(prefix); }
 
   std::vector<std::string> Take() { return std::move(losses_); }
 
  private:
+  std::string prefix_;
   std::vector<std::string> losses_;
 };
 
@@ -106,15 +114,10 @@ void CompareTraining(const TrainingOptions& a, const TrainingOptions& b,
   field("fused_loss", &TrainingOptions::fused_loss);
 }
 
-}  // namespace
-
-std::vector<std::string> ListLosses(const PlannedTraining& planned,
-                                    const TrainingOptions& training,
-                                    const PipelinePlan& plan) {
-  LossList losses;
-  CompareTraining(planned.training, training, losses);
-  const PipelinePlan before = CanonicalPlan(planned.model, planned.plan);
-  const PipelinePlan after = CanonicalPlan(planned.model, plan);
+void ComparePlans(const ModelSpec& model, const PipelinePlan& planned,
+                  const PipelinePlan& run, LossList& losses) {
+  const PipelinePlan before = CanonicalPlan(model, planned);
+  const PipelinePlan after = CanonicalPlan(model, run);
   if (before.schedule != after.schedule) {
     losses.Add("schedule", ScheduleName(before.schedule),
                ScheduleName(after.schedule));
@@ -122,7 +125,49 @@ std::vector<std::string> ListLosses(const PlannedTraining& planned,
   losses.Compare("pipeline_microbatch_size", before.pipeline_microbatch_size,
                  after.pipeline_microbatch_size);
   CompareStages(before, after, losses);
+}
+
+}  // namespace
+
+std::vector<std::string> ListLosses(const PlannedTraining& planned,
+                                    const TrainingOptions& training,
+                                    const PipelinePlan& plan) {
+  LossList losses;
+  CompareTraining(planned.training, training, losses);
+  ComparePlans(planned.model, planned.plan, plan, losses);
   return losses.Take();
+}
+
+std::vector<std::string> ListLosses(const PlannedPipelines& planned,
+                                    const TrainingOptions& training,
+                                    const ReplicatedPlan& plan) {
+  LossList losses;
+  CompareTraining(planned.training, training, losses);
+  if (planned.plan.sync != plan.sync) {
+    losses.Add("sync", ReplicaSyncName(planned.plan.sync),
+               ReplicaSyncName(plan.sync));
+  }
+  for (size_t r = 0; r < plan.pipelines.size(); ++r) {
+    const PipelineReplica& before = planned.plan.pipelines[r];
+    const PipelineReplica& after = plan.pipelines[r];
+    losses.SetPrefix(absl::StrCat("pipelines[", r, "]."));
+    losses.Compare("num_microbatches", before.num_microbatches,
+                   after.num_microbatches);
+    // With another way to add up gradients, other fractions are no news.
+    if (planned.plan.sync == plan.sync) {
+      losses.Compare("state_fraction", before.state_fraction,
+                     after.state_fraction);
+    }
+    losses.SetPrefix(absl::StrCat("pipelines[", r, "].plan."));
+    ComparePlans(planned.model, before.plan, after.plan, losses);
+  }
+  return losses.Take();
+}
+
+void PutLosses(std::vector<std::string> losses, FrameworkExport& exported) {
+  exported.losses.insert(exported.losses.begin(),
+                         std::make_move_iterator(losses.begin()),
+                         std::make_move_iterator(losses.end()));
 }
 
 }  // namespace tangram

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "common/domain/pipeline_plan.h"
+#include "common/domain/replicated_plan.h"
 #include "common/domain/training_options.h"
 #include "frameworks/framework_export.h"
 
@@ -16,6 +17,14 @@ namespace tangram {
 std::vector<std::string> ListLosses(const PlannedTraining& planned,
                                     const TrainingOptions& training,
                                     const PipelinePlan& plan);
+
+// The same for several pipelines: "pipelines[1].plan.stages[0]...".
+std::vector<std::string> ListLosses(const PlannedPipelines& planned,
+                                    const TrainingOptions& training,
+                                    const ReplicatedPlan& plan);
+
+// Puts these losses before those that the export has.
+void PutLosses(std::vector<std::string> losses, FrameworkExport& exported);
 
 }  // namespace tangram
 

@@ -191,16 +191,24 @@ RecomputeGranularity RoundRecompute(const ModelSpec& model,
   return RecomputeGranularity::kWholeLayers;
 }
 
+void RecomputeAll(const ModelSpec& model, PipelinePlan& plan) {
+  std::vector<OpMask> masks(model.layers.size(), kRecomputeNone);
+  for (int l = 0; l < model.num_layers(); ++l) {
+    if (IsTransformer(model, l)) masks[l] = WholeLayerMask(model.layers[l]);
+  }
+  SetLayerMasks(masks, plan);
+}
+
 bool RecomputeAllOrNothing(const ModelSpec& model, PipelinePlan& plan) {
-  std::vector<OpMask> masks = LayerMasks(model, plan);
+  const std::vector<OpMask> masks = LayerMasks(model, plan);
   const bool any = std::any_of(masks.begin(), masks.end(), [](OpMask mask) {
     return mask != kRecomputeNone;
   });
-  for (int l = 0; l < model.num_layers(); ++l) {
-    masks[l] = any && IsTransformer(model, l) ? WholeLayerMask(model.layers[l])
-                                              : kRecomputeNone;
+  if (any) {
+    RecomputeAll(model, plan);
+  } else {
+    SetLayerMasks(masks, plan);
   }
-  SetLayerMasks(masks, plan);
   return any;
 }
 

@@ -71,6 +71,9 @@ RecomputeGranularity RoundRecompute(const ModelSpec& model, PipelinePlan& plan);
 // any layer recomputes anything. Returns whether that is so.
 bool RecomputeAllOrNothing(const ModelSpec& model, PipelinePlan& plan);
 
+// Recomputes all transformer layers wholly.
+void RecomputeAll(const ModelSpec& model, PipelinePlan& plan);
+
 // Drops everything but tp, cp, dp and ep, for frameworks without the rest.
 void KeepDegreesOnly(PipelinePlan& plan);
 

@@ -154,6 +154,42 @@ absl::StatusOr<std::vector<RankedHost>> HostsInRankOrder(
   return hosts;
 }
 
+std::vector<RankedHost> HostsInOrderOfUse(const Cluster& cluster,
+                                          absl::Span<const GpuId> gpus) {
+  std::vector<RankedHost> hosts;
+  std::map<int, size_t> host_of_node;
+  for (const GpuId& gpu : gpus) {
+    const auto [at, is_new] = host_of_node.try_emplace(gpu.node, hosts.size());
+    if (is_new) {
+      const Node& node = cluster.nodes[gpu.node];
+      hosts.push_back({.name = node.name,
+                       .type = HostFileType(node.device.type),
+                       .node = gpu.node});
+    }
+    hosts[at->second].gpus.push_back(gpu.index);
+  }
+  return hosts;
+}
+
+std::map<GpuId, int> RanksOn(absl::Span<const RankedHost> hosts) {
+  std::map<GpuId, int> ranks;
+  for (const RankedHost& host : hosts) {
+    for (const int gpu : host.gpus) {
+      ranks.emplace(GpuId{host.node, gpu}, static_cast<int>(ranks.size()));
+    }
+  }
+  return ranks;
+}
+
+absl::Status RequireGroupsOnHosts(const Cluster& cluster,
+                                  const PipelinePlan& plan) {
+  for (int i = 0; i < plan.num_devices(); ++i) {
+    TANGRAM_RETURN_IF_ERROR(CheckTensorParallelGroups(
+        plan.stages[i], absl::StrCat("stages[", i, "]"), cluster));
+  }
+  return absl::OkStatus();
+}
+
 std::string VisibleGpus(const RankedHost& host) {
   for (size_t i = 0; i < host.gpus.size(); ++i) {
     if (host.gpus[i] != static_cast<int>(i)) {

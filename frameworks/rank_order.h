@@ -1,11 +1,14 @@
 #ifndef TANGRAM_FRAMEWORKS_RANK_ORDER_H_
 #define TANGRAM_FRAMEWORKS_RANK_ORDER_H_
 
+#include <map>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "common/domain/cluster.h"
 #include "common/domain/pipeline_plan.h"
 
@@ -25,6 +28,21 @@ struct RankedHost {
 // earlier host, or a tensor-parallel group on parts of several hosts.
 absl::StatusOr<std::vector<RankedHost>> HostsInRankOrder(
     const Cluster& cluster, const PipelinePlan& plan);
+
+// Returns the hosts of these GPUs in the order in which they come first, each
+// with its GPUs in their order. For frameworks whose files give the ranks of
+// every stage: ranks are numbered host by host, and stages may return to a
+// host.
+std::vector<RankedHost> HostsInOrderOfUse(const Cluster& cluster,
+                                          absl::Span<const GpuId> gpus);
+
+// Returns the rank of each GPU of the hosts.
+std::map<GpuId, int> RanksOn(absl::Span<const RankedHost> hosts);
+
+// kInvalidArgument names a stage with a tensor-parallel group that is neither
+// on one host nor fills its hosts.
+absl::Status RequireGroupsOnHosts(const Cluster& cluster,
+                                  const PipelinePlan& plan);
 
 // Returns "0,1,2,3"; empty if a host uses its first GPUs in order.
 std::string VisibleGpus(const RankedHost& host);

@@ -21,6 +21,13 @@ inline std::string StageField(int stage, absl::string_view field) {
   return absl::StrCat("stages[", stage, "]", field);
 }
 
+// Puts the name of the target in front of an error.
+inline absl::Status InTarget(absl::string_view name,
+                             const absl::Status& status) {
+  return absl::Status(status.code(),
+                      absl::StrCat(name, ": ", status.message()));
+}
+
 }  // namespace tangram
 
 #endif  // TANGRAM_FRAMEWORKS_REFUSAL_H_

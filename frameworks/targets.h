@@ -18,8 +18,13 @@ absl::StatusOr<FrameworkExport> ExportToMegatron(const PlannedTraining& in);
 absl::StatusOr<FrameworkExport> ExportToGalvatron(const PlannedTraining& in);
 absl::StatusOr<FrameworkExport> ExportToSailor(const PlannedTraining& in);
 absl::StatusOr<FrameworkExport> ExportToFlashFlex(const PlannedTraining& in);
+absl::StatusOr<FrameworkExport> ExportPipelinesToFlashFlex(
+    const PlannedPipelines& in);
 absl::StatusOr<FrameworkExport> ExportToTorchTitan(const PlannedTraining& in);
 absl::StatusOr<FrameworkExport> ExportToAlpa(const PlannedTraining& in);
+absl::StatusOr<FrameworkExport> ExportToHetu(const PlannedTraining& in);
+absl::StatusOr<FrameworkExport> ExportPipelinesToHetu(
+    const PlannedPipelines& in);
 // These frameworks cannot hold a plan of ours; the error says why.
 absl::StatusOr<FrameworkExport> ExportToDeepSpeed(const PlannedTraining& in);
 absl::StatusOr<FrameworkExport> ExportToNnScaler(const PlannedTraining& in);
@@ -40,12 +45,17 @@ absl::Status CheckForFlashFlex(const ModelSpec& model,
                                const TrainingOptions& training);
 absl::Status CheckForTorchTitan(const ModelSpec& model,
                                 const TrainingOptions& training);
+absl::Status CheckForHetu(const ModelSpec& model,
+                          const TrainingOptions& training);
 
 // Returns whether FlexPipe can make its groups with that many ranks.
 bool AcesoAcceptsGpus(int num_gpus);
 
 // Returns why Galvatron does not run on such GPUs. Empty: it does.
 std::string WhyNotOnDeviceForGalvatron(const DeviceSpec& device);
+
+// Returns why Hetu does not run on such GPUs. Empty: it does.
+std::string WhyNotOnDeviceForHetu(const DeviceSpec& device);
 
 // Return how the framework trains if asked to train as `training`. Megatron-LM
 // and FlagScale train as asked.
@@ -55,6 +65,7 @@ TrainingOptions TrainingUnderSailor(TrainingOptions training);
 TrainingOptions TrainingUnderFlashFlex(TrainingOptions training);
 TrainingOptions TrainingUnderTorchTitan(TrainingOptions training);
 TrainingOptions TrainingUnderAlpa(TrainingOptions training);
+TrainingOptions TrainingUnderHetu(TrainingOptions training);
 
 // Read a plan back; see ImportPlan.
 absl::StatusOr<ImportedPlan> ImportFromFlagScale(const ImportRequest& request);

@@ -17,6 +17,7 @@
 #include "cli/print/table.h"
 #include "common/base/format.h"
 #include "common/base/status_macros.h"
+#include "frameworks/export_pipelines.h"
 #include "frameworks/export_plan.h"
 #include "frameworks/framework_table.h"
 
@@ -94,6 +95,12 @@ std::string Advice(const std::string& target, const PlanFile& file) {
 
 absl::StatusOr<FrameworkExport> ExportWithAdvice(const std::string& target,
                                                  const PlanFile& file) {
+  if (file.result.replicated_plan) {
+    return ExportPipelines(target, {.cluster = file.cluster,
+                                    .model = file.model,
+                                    .training = file.training,
+                                    .plan = *file.result.replicated_plan});
+  }
   absl::StatusOr<FrameworkExport> exported =
       ExportPlan(target, PlannedIn(file));
   if (exported.ok()) return exported;
@@ -111,7 +118,8 @@ absl::Status WouldLose(const std::string& target, const PlanFile& file,
                                   count == 1 ? " setting" : " settings",
                                   "; expected --allow-lossy with it");
   // Another plan does not help with what is lost whatever the plan.
-  if (!exported.losses.empty() && file.constraints.runtime != target) {
+  if (!exported.losses.empty() && file.constraints.runtime != target &&
+      file.result.plan) {
     absl::StrAppend(&text, ". Or: ", Advice(target, file));
   }
   return absl::FailedPreconditionError(text);
@@ -123,10 +131,18 @@ absl::Status PrintWhatRuns(const ExportOptions& options, PlanFile file,
                            const FrameworkExport& exported, Console& console) {
   if (exported.losses.empty()) return absl::OkStatus();
   file.training = exported.training;
-  file.result.plan = exported.plan;
+  if (file.result.replicated_plan) {
+    file.result.replicated_plan = exported.pipelines;
+  } else {
+    file.result.plan = exported.plan;
+  }
   TANGRAM_RETURN_IF_ERROR(EvaluatePlanFile(options.plan_file, file, nullptr));
   console.out << "What " << options.target << " will run\n";
-  PrintPrediction(file.result.evaluation, console);
+  if (file.result.replicated_plan) {
+    PrintPipelines(file, console);
+  } else {
+    PrintPrediction(file.result.evaluation, console);
+  }
   return absl::OkStatus();
 }
 
@@ -137,11 +153,7 @@ CommandResult Run(const ExportOptions& options, Console& console) {
       FindFramework(ExportTargets(), "--to", options.target).status());
   TANGRAM_ASSIGN_OR_RETURN(const PlanFile file,
                            ReadPlanFile(options.plan_file));
-  if (file.result.replicated_plan) {
-    return WhyNotReplicated(options.target,
-                            file.result.replicated_plan->pipelines.size());
-  }
-  if (!file.result.plan) {
+  if (!file.result.plan && !file.result.replicated_plan) {
     PrintPlanFile(file, console);
     return ExitCode::kNoPlan;
   }

@@ -298,7 +298,33 @@ INSTANTIATE_TEST_SUITE_P(
               "training.sequence_length: 2048; expected 4096"},
         Guard{"OneDataDegree", "flashflex", Llama,
               [](auto& in) { Degrees(in, 1) = TpDp(2, 4); },
-              "stages[1].plan.parallelism.dp_degree: 4; expected 2"}),
+              "stages[1].plan.parallelism.dp_degree: 4; expected 2"},
+        Guard{"OneDataDegree", "hetu", Llama,
+              [](auto& in) { Degrees(in, 1) = TpDp(2, 4); },
+              "stages[1].plan.parallelism.dp_degree: 4; expected 2"},
+        Guard{"HeadsOfKeysAndValues", "hetu", Llama,
+              [](auto& in) {
+                for (LayerSpec& layer : in.model.layers) {
+                  if (layer.kind != LayerKind::kTransformer) continue;
+                  layer.num_kv_heads = 2;
+                }
+              },
+              "stages[0].plan.parallelism.tp_degree: 4; expected a divisor of "
+              "16 and of the 2 heads of keys and values"},
+        Guard{"FlashAttentionOnAllGpus", "hetu", Llama,
+              [](auto& in) {
+                in.cluster.nodes[1].device.supports_flash_attention = false;
+              },
+              "stages[1].gpus: A100; expected other GPUs: flash attention does "
+              "not run on A100, and Hetu has no other attention"},
+        Guard{"ItsPrecisions", "hetu", Llama,
+              [](auto& in) { in.training.precision = Precision::kFp16; },
+              "training.precision: fp16; expected bf16 or fp32"},
+        Guard{"ItsOptimizer", "hetu", Llama,
+              [](auto& in) { in.training.optimizer = Optimizer::kSgd; },
+              "training.optimizer: sgd; expected adam"},
+        Guard{"UntiedEmbeddings", "hetu", Llama, Tie,
+              "model.layers[0].tied_embeddings: true; expected false"}),
     NameOf);
 
 INSTANTIATE_TEST_SUITE_P(
@@ -397,7 +423,8 @@ std::vector<Guard> ForAll() {
     }
     guards.push_back(
         {common.name, "aceso", OneDp, common.spoil, common.message});
-    for (const char* target : {"sailor", "flashflex", "torchtitan", "alpa"}) {
+    for (const char* target :
+         {"sailor", "flashflex", "torchtitan", "alpa", "hetu"}) {
       guards.push_back(
           {common.name, target, Llama, common.spoil, common.message});
     }
@@ -453,7 +480,7 @@ std::vector<Guard> ForSome() {
                     },
                     "training.sequence_length: 4092; expected 4092 tokens of a "
                     "microbatch to be cut into 8 parts"});
-  for (const char* target : {"flashflex", "torchtitan"}) {
+  for (const char* target : {"flashflex", "torchtitan", "hetu"}) {
     guards.push_back({"Vocabulary", target, Llama,
                       [](auto& in) {
                         in.model.layers.front().vocab_size = 32001;
@@ -472,11 +499,15 @@ std::vector<Guard> ForSome() {
                     "stages[0].gpus: 2 of the 4 ranks of a tensor-parallel "
                     "group on host n-0; expected all of them"});
   for (const char* target : {"flagscale", "megatron", "galvatron", "sailor",
-                             "flashflex", "torchtitan"}) {
+                             "flashflex", "torchtitan", "hetu"}) {
     guards.push_back({"TensorParallelGroupsOnOneHost", target, Llama,
                       SplitGroups,
                       "stages[0].gpus: 2 of the 4 ranks of a tensor-parallel "
                       "group on host n-0; expected all of them"});
+  }
+  // Those that are told the ranks of each stage take them in any order.
+  for (const char* target :
+       {"flagscale", "megatron", "galvatron", "sailor", "torchtitan"}) {
     guards.push_back({"RanksInTheOrderOfHosts", target, Llama, ComeBack,
                       "stages[1].gpus: back on host n-0"});
   }
@@ -515,6 +546,19 @@ TEST(ExportCountsTest, FlagScaleTypesInTheOrderOfRanks) {
             "t4-1 slots=4 type=T4-again1\n");
   EXPECT_THAT(ContentOf(exported, "train/plan.yaml"),
               HasSubstr("hetero_device_types: [T4, V100-16, T4-again1]\n"));
+}
+
+// Ranks of a host are next to each other, and stages name their ranks.
+TEST(ExportCountsTest, FlashFlexTakesStagesThatComeBackToAHost) {
+  PlannedTraining in = Llama();
+  ComeBack(in);
+  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported,
+                       ExportPlan("flashflex", in));
+  EXPECT_EQ(ContentOf(exported, "hostfile"),
+            "n-0 slots=8 type=A100\nn-1 slots=8 type=A100\n");
+  EXPECT_THAT(ContentOf(exported, "flashflex.json"),
+              HasSubstr("\"pp_layouts\": [[[0,1,2,3],[4,5,6,7]],"
+                        "[[8,9,10,11],[12,13,14,15]]]"));
 }
 
 TEST(ExportCountsTest, MegatronLayoutHasAllLayersAndItsEmbedding) {

@@ -101,11 +101,17 @@ class ReplicatedPlanTest(Folder):
                    "evaluate", bad)
 
     def test_export_refuses_and_says_why(self):
-        run = self.run_tangram("export", EXAMPLE, "--to", "flashflex",
+        run = self.run_tangram("export", EXAMPLE, "--to", "flagscale",
                                "--output", "out")
         self.assertNotEqual(run.returncode, OK)
-        self.assertIn("flashflex: replicated_plan: several pipelines; expected "
-                      "one pipeline", run.stderr)
+        self.assertIn("flagscale: replicated_plan: several pipelines; expected "
+                      "one pipeline, as the runtime runs no more", run.stderr)
+        for target in "flashflex", "hetu":  # They have several, but no GPT-3.
+            run = self.run_tangram("export", EXAMPLE, "--to", target,
+                                   "--output", "out")
+            self.assertNotEqual(run.returncode, OK)
+            self.assertIn(f"{target}: model.layers[1]: an MLP without a gate; "
+                          "expected a layer of Llama", run.stderr)
         one = self.edit("one.json", lambda plan: plan.update(
             pipelines=plan["pipelines"][:1]))
         run = self.run_tangram("export", one, "--to", "flashflex",
@@ -224,8 +230,8 @@ class MixedStagesTest(Folder):
 
     def test_every_export_refuses_and_says_why(self):
         targets = ("aceso", "alpa", "deepspeed", "flagscale", "flashflex",
-                   "galvatron", "megatron", "nanotron", "nnscaler", "sailor",
-                   "torchtitan")
+                   "galvatron", "hetu", "megatron", "nanotron", "nnscaler",
+                   "sailor", "torchtitan")
         for target in targets:
             run = self.run_tangram("export", MIXED, "--to", target,
                                    "--output", "out")

@@ -2,8 +2,8 @@
 
 Run a test as <test>.py <bin folder> <sources>. TANGRAM_FRAMEWORK_CHECKOUTS names
 a folder with checkouts called Megatron-LM, FlagScale, SuperScaler (branch
-Aceso), Hetu-Galvatron, sailor, FlashFlex, torchtitan and alpa; tests whose
-checkout is absent are skipped.
+Aceso), Hetu-Galvatron, sailor, FlashFlex, torchtitan, alpa and Hetu; tests
+whose checkout is absent are skipped.
 """
 
 import importlib
@@ -157,6 +157,63 @@ def spans(gpus):
     return [(g["node"], g["first"], g["count"]) for g in gpus]
 
 
+# Plans of a base for several pipelines of 8 layers on C2: A100 and H100.
+PIPELINES_OF = ["--cluster", f"{CLUSTERS}/c2-modern-het.yaml", "--model",
+                "llama2-7b", "--layers", "8", "--seq", "4096",
+                "--global-batch", "64", "--precision", "bf16", "--runtime",
+                "any", "--parallelizer", "uniform"]
+
+
+def replica(microbatch, count, *stages):
+    """Makes a pipeline of a plan file of several."""
+    return {"num_microbatches": count,
+            "plan": {"pipeline_microbatch_size": microbatch,
+                     "stages": list(stages)}}
+
+
+def uneven(layers):
+    """tp 4 on A100, 2 and 1 on H100; shares of 40 and 24 samples."""
+    return [replica(2, 20, stage(0, layers + 2, 4, 1, [("a100-0", 0, 4)])),
+            replica(2, 12, stage(0, 6, 2, 1, [("h100-0", 0, 2)]),
+                    stage(6, layers + 2, 1, 1, [("h100-1", 1, 1)]))]
+
+
+def three_shapes(layers):
+    """A replicated pipeline on hosts that its replicas share, and two others;
+    tp 2 and 1 in the same layers, shares of 32, 24 and 8."""
+    return [replica(4, 8, stage(0, 4, 2, 2, [("a100-0", 0, 4)]),
+                    stage(4, layers + 2, 1, 2, [("a100-1", 0, 2)])),
+            replica(2, 12, stage(0, 7, 1, 1, [("h100-0", 0, 1)]),
+                    stage(7, layers + 2, 2, 1, [("h100-1", 0, 2)])),
+            replica(2, 4, stage(0, layers + 2, 1, 1, [("h100-2", 0, 1)]))]
+
+
+def equal(layers):
+    """Two unlike cuts, tp 2 everywhere, 32 samples each in microbatches of 2
+    and 4."""
+    return [replica(2, 16, stage(0, 4, 2, 1, [("a100-0", 0, 2)]),
+                    stage(4, layers + 2, 2, 1, [("a100-0", 2, 2)])),
+            replica(4, 8, stage(0, 7, 2, 1, [("h100-0", 0, 2)]),
+                    stage(7, layers + 2, 2, 1, [("h100-1", 0, 2)]))]
+
+
+def make_plan(folder, arguments):
+    """Plans; returns the plan file and leaves it in the folder."""
+    file = os.path.join(folder, "plan.json")
+    subprocess.run([TANGRAM, "plan", *arguments, "--quiet", "--output", file],
+                   check=True, timeout=120)
+    with open(file, encoding="utf-8") as f:
+        return json.load(f)
+
+
+def several(base, pipelines):
+    """Returns a plan of several pipelines, for the job of another plan."""
+    document = {key: base[key] for key in
+                ("format_version", "cluster", "model", "training")}
+    document["replicated_plan"] = {"pipelines": pipelines}
+    return document
+
+
 class Exports(unittest.TestCase):
     """Tests of exports of one plan that tangram made."""
 
@@ -169,11 +226,8 @@ class Exports(unittest.TestCase):
     def setUpClass(cls):
         cls._folder = tempfile.TemporaryDirectory()
         cls.folder = cls._folder.name
+        cls.plan = make_plan(cls.folder, cls.plan_arguments)
         cls.plan_file = os.path.join(cls.folder, "plan.json")
-        subprocess.run([TANGRAM, "plan", *cls.plan_arguments, "--quiet",
-                        "--output", cls.plan_file], check=True, timeout=120)
-        with open(cls.plan_file, encoding="utf-8") as f:
-            cls.plan = json.load(f)
 
     def two_islands(self, tp=2, dp=4):
         """Returns a plan: 8 T4 with tp 4, dp 2 and recomputation; 8 V100 with

@@ -153,11 +153,37 @@ TEST(ExportPlanTest, FlashFlexMakesAPipelineOfEachReplica) {
                     "layer_partitions": [[12, 20], [12, 20]],
                     "devices_id": [[[0, 0, 0, 0], [2, 2]],
                                    [[1, 1, 1, 1], [2, 2]]],
-                    "pp_layouts": [[[0, 1, 2, 3], [8, 9]],
-                                   [[4, 5, 6, 7], [10, 11]]]})"));
-  // 128 sequences over two pipelines, in 32 microbatches.
+                    "pp_layouts": [[[0, 1, 2, 3], [4, 5]],
+                                   [[8, 9, 10, 11], [6, 7]]]})"));
+  // Ranks are numbered host by host, pipeline by pipeline.
+  EXPECT_EQ(ContentOf(exported, "hostfile"),
+            "t4-0 slots=4 type=T4\nv100-0 slots=4 type=V100-16\n"
+            "t4-1 slots=4 type=T4\n");
+  // 128 sequences over two pipelines, in 32 microbatches. Ranks 6 and 7 are
+  // between those of the other pipeline, whose data llama_train.py would give
+  // them.
   EXPECT_THAT(ContentOf(exported, "launch.sh"),
-              HasSubstr("--global_bsz_size 64 64 --chunks 32 32"));
+              AllOf(HasSubstr("--global_bsz_size 64 64 --chunks 32 32"),
+                    HasSubstr("exec \"${torchrun[@]}\" "
+                              "\"$here/weigh_pipelines.py\"")));
+}
+
+// Both stages of a replica on hosts of its own.
+TEST(ExportPlanTest, FlashFlexTellsPipelinesOfNeighbouringRanksByItself) {
+  PlannedTraining planned = TwoReplicas();
+  planned.cluster =
+      testing::TestCluster({{"t4", 2, 4, testing::TestDevice("T4")},
+                            {"v100", 2, 2, testing::TestDevice("V100-16")}});
+  std::vector<GpuId> v100 = NodeGpus(2, 2);
+  for (const GpuId& gpu : NodeGpus(3, 2)) v100.push_back(gpu);
+  planned.plan.stages[1].gpus = v100;
+  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported,
+                       ExportPlan("flashflex", planned));
+  EXPECT_EQ(nlohmann::json::parse(
+                ContentOf(exported, "flashflex.json"))["pp_layouts"],
+            nlohmann::json::parse("[[[0,1,2,3],[4,5]],[[6,7,8,9],[10,11]]]"));
+  EXPECT_THAT(ContentOf(exported, "launch.sh"),
+              HasSubstr("exec \"${torchrun[@]}\" llama_train.py"));
 }
 
 // FlashFlex always trains with 4,096 tokens.
