@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
+#include "frameworks/export_pipelines.h"
 #include "frameworks/export_plan.h"
 #include "frameworks/framework_table.h"
 #include "frameworks/losses.h"
@@ -90,6 +91,22 @@ class PlannedFramework : public PlanningRuntime {
   absl::StatusOr<PipelinePlan> Fit(const PlanRequest& request,
                                    const PipelinePlan& plan) const override {
     return FitPlan(framework_, Planned(request, plan));
+  }
+
+  bool TrainsPipelines() const override {
+    return framework_.write_pipelines != nullptr;
+  }
+
+  absl::Status CheckPipelines(const PlanRequest& request,
+                              const ReplicatedPlan& plan) const override {
+    const absl::StatusOr<FrameworkExport> exported =
+        ExportPipelines(framework_.name, {.cluster = request.cluster,
+                                          .model = request.model,
+                                          .training = request.training,
+                                          .plan = plan});
+    TANGRAM_RETURN_IF_ERROR(exported.status());
+    if (exported->losses.empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError(exported->losses.front());
   }
 
  private:

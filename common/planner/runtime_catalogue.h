@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "common/domain/island.h"
 #include "common/domain/pipeline_plan.h"
+#include "common/domain/replicated_plan.h"
 #include "common/domain/runtime.h"
 #include "common/domain/stage_limits.h"
 #include "common/planner/cluster_planner.h"
@@ -72,6 +73,16 @@ class PlanningRuntime {
   // if it cannot run the plan without loss.
   virtual absl::StatusOr<PipelinePlan> Fit(const PlanRequest& request,
                                            const PipelinePlan& plan) const = 0;
+  // Returns whether it trains plans of several pipelines.
+  virtual bool TrainsPipelines() const { return false; }
+  // Returns OK if it runs these pipelines without loss. kInvalidArgument or
+  // kUnimplemented with the reason otherwise.
+  virtual absl::Status CheckPipelines(const PlanRequest& request,
+                                      const ReplicatedPlan& plan) const {
+    static_cast<void>(request);
+    static_cast<void>(plan);
+    return absl::UnimplementedError("several pipelines; expected one");
+  }
 };
 
 // The training frameworks that planning knows. The creator of a planner

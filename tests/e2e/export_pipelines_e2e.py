@@ -182,6 +182,29 @@ class ExportPipelines(harness.Folder):
         self.assertNotIn("sync:", text)
         self.assertTrue(json.loads(self.read("hetu/ds_parallel.json"))["zero"])
 
+    def test_plans_for_flashflex_are_exported_as_they_are(self):
+        job = ["plan", "--cluster", C2, "--model", "llama2-7b", "--layers",
+               str(LAYERS), "--seq", "4096", "--global-batch", "1024",
+               "--precision", "bf16", "--runtime", "flashflex", "--output",
+               "plan.json"]
+        self.tangram(*job, "--planner-option", "max_pipelines=3")
+        document = json.loads(self.read("plan.json"))
+        shares = [replica["num_microbatches"] *
+                  replica["plan"]["pipeline_microbatch_size"] for replica in
+                  document["replicated_plan"]["pipelines"]]
+        self.assertGreater(len(set(shares)), 1)
+        text = self.tangram("export", "plan.json", "--to", "flashflex", "-o",
+                            "flashflex", "--allow-lossy")
+        self.assertNotIn("What flashflex will run", text)
+        self.assertEqual(
+            trained_by_gpu.flashflex(self.folder_of("flashflex")),
+            trained_by_gpu.plan(document))
+        several_s = document["replicated_evaluation"]["iteration_time_s"]
+        self.tangram(*job)
+        one_s = json.loads(self.read("plan.json"))["evaluation"][
+            "iteration_time_s"]
+        self.assertLess(several_s * 1.02, one_s)
+
     def test_lossy_exports_write_nothing_unless_allowed(self):
         self.write_plan(even())
         run = self.run_tangram("export", "plan.json", "--to", "flashflex",

@@ -119,7 +119,7 @@ PlannerOption PipelinesOption() {
           .default_value = absl::StrCat(TangramOptions().max_pipelines),
           .description =
               "plan up to so many pipelines that share each batch, "
-              "where no framework is named",
+              "for no framework or one that trains several",
           .least = 1,
           .most = kMostPipelines};
 }

@@ -84,6 +84,8 @@ class PortfolioPlanner : public ClusterPlanner {
     }
     if (request.constraints.runtime.empty()) {
       TANGRAM_RETURN_IF_ERROR(TrySeveral(request, observer, result));
+    } else if (request.constraints.runtime != kAutoRuntime) {
+      TANGRAM_RETURN_IF_ERROR(TrySeveralForRuntime(request, observer, result));
     }
     TANGRAM_RETURN_IF_ERROR(Certify(request, result));
     return result;
@@ -142,6 +144,50 @@ class PortfolioPlanner : public ClusterPlanner {
                        .quick = plan_with(quick, scout),
                        .thorough = plan_with(*this, everyone)},
                       observer, result));
+    result.stats = stats;
+    return absl::OkStatus();
+  }
+
+  // Likewise for the runtime of the request, if it trains several pipelines.
+  absl::Status TrySeveralForRuntime(const PlanRequest& request,
+                                    PlanObserver& observer,
+                                    PlanResult& result) {
+    TANGRAM_ASSIGN_OR_RETURN(const PlanningRuntime* runtime,
+                             runtimes_.Find(request.constraints.runtime));
+    if (choice_.search.max_pipelines < 2 || !runtime->TrainsPipelines()) {
+      return absl::OkStatus();
+    }
+    PlanRequest as_trained = request;
+    as_trained.training = runtime->Train(request.training);
+    PlannerChoice near = choice_;
+    near.search.polishes_far = false;
+    PlanningStats stats = result.stats;
+    const auto with_stats =
+        [&](absl::StatusOr<PlanResult> planned) -> absl::StatusOr<PlanResult> {
+      if (planned.ok()) AddStats(planned->stats, stats);
+      return planned;
+    };
+    const auto scouted =
+        [&](const PlanRequest& part) -> absl::StatusOr<PlanResult> {
+      if (Scout() == nullptr) return with_stats(PlanOnce(part, observer));
+      RuntimeSearch search(*runtime, near, part, observer);
+      TANGRAM_RETURN_IF_ERROR(search.Scout(*Scout()));
+      return with_stats(search.Finish({}));
+    };
+    TANGRAM_RETURN_IF_ERROR(PlanPipelines(
+        as_trained,
+        {.max_pipelines = choice_.search.max_pipelines,
+         .min_gain = choice_.search.min_island_gain,
+         .quick = scouted,
+         .thorough =
+             [&](const PlanRequest& part) {
+               return with_stats(PlanOnce(part, observer));
+             },
+         .takes =
+             [&](const ReplicatedPlan& plan) {
+               return runtime->CheckPipelines(as_trained, plan).ok();
+             }},
+        observer, result));
     result.stats = stats;
     return absl::OkStatus();
   }

@@ -253,6 +253,7 @@ class ExactSearch {
         JoinPipelines(request_.model, request_.cluster, request_.training,
                       choice.plan, choice.segments, std::move(pipelines));
     if (evaluation.iteration_time_s >= limit_s_) return;
+    if (limits_.takes && !limits_.takes(choice.plan)) return;
     limit_s_ = evaluation.iteration_time_s;
     Partition groups;
     for (const size_t c : chosen_) groups.push_back(candidates_[c].nodes);

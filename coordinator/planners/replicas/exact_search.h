@@ -2,17 +2,22 @@
 #define TANGRAM_COORDINATOR_PLANNERS_REPLICAS_EXACT_SEARCH_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "common/domain/island.h"
+#include "common/domain/replicated_plan.h"
 #include "common/planner/cluster_planner.h"
 #include "coordinator/planners/replicas/candidate_plans.h"
 #include "coordinator/planners/replicas/played_partition.h"
 
 namespace tangram {
+
+// Whether a plan of several pipelines is of use.
+using TakesPipelines = std::function<bool(const ReplicatedPlan&)>;
 
 // The limits of a search.
 struct ExactLimits {
@@ -20,6 +25,7 @@ struct ExactLimits {
   double limit_s = 0;        // Only faster plans are of use.
   int64_t most_plays = 0;    // Plans of several pipelines that are played.
   int64_t most_choices = 0;  // Sets of candidates that are looked at.
+  TakesPipelines takes;      // Other plans are of no use; empty: all are.
 };
 
 struct ExactAnswer {

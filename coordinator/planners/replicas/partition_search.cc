@@ -139,7 +139,8 @@ absl::Status PartitionSearch::SearchPool(std::vector<CandidatePlan> pool) {
                     {.max_pipelines = options_.max_pipelines,
                      .limit_s = limit_s_,
                      .most_plays = kMostPlays,
-                     .most_choices = kMostChoices},
+                     .most_choices = kMostChoices,
+                     .takes = options_.takes},
                     observer_));
   num_played_ += answer.num_plays;
   is_exact_ &= answer.is_exact;
@@ -321,6 +322,10 @@ PartitionSearch::MaybePlayed PartitionSearch::Play(const Partition& groups,
       /*timelines=*/nullptr, [this] { return observer_.ShouldStop(); });
   if (absl::IsCancelled(evaluation.status())) return evaluation.status();
   if (!evaluation.ok() || !evaluation->fits()) return std::nullopt;
+  if (evaluation->iteration_time_s < limit_s_ && options_.takes &&
+      !options_.takes(plan)) {
+    return std::nullopt;
+  }
   return PlayedPartition{groups, std::move(plan), *std::move(evaluation)};
 }
 

@@ -3,6 +3,7 @@
 
 #include "absl/status/status.h"
 #include "common/planner/cluster_planner.h"
+#include "coordinator/planners/replicas/exact_search.h"
 #include "coordinator/planners/replicas/group_plans.h"
 
 namespace tangram {
@@ -14,6 +15,9 @@ struct PipelinesSearch {
   double min_gain = 0;
   PlanOnePipeline quick;     // Plans a group of nodes in little time,
   PlanOnePipeline thorough;  // and as well as it can.
+  // Other plans are of no use, as a framework does not train them. Empty: all
+  // are.
+  TakesPipelines takes;
 };
 
 // Replaces the plan of `result`, one pipeline on all islands, by several

@@ -42,7 +42,8 @@ struct TangramOptions {
   bool polish = true;
   // Whether polishing also tries large changes (Reach::kFar).
   bool polishes_far = true;
-  // The most pipelines that share the batch. Plans for a framework have one.
+  // The most pipelines that share the batch. Plans for a framework have one,
+  // unless it trains several.
   int max_pipelines = 1;
   // Whether polishing that tries large changes tries other schedules than 1F1B
   // too (Reach::kSchedules).

@@ -117,6 +117,23 @@ TEST(PlanPipelinesTest, UnlikeNodesShareTheBatchByTheirSpeed) {
   EXPECT_EQ(result.lower_bound_s, 0);
 }
 
+// As for a framework: of the shares that it trains, the best are the answer.
+TEST(PlanPipelinesTest, PlansThatAreOfNoUseAreNotTheAnswer) {
+  const PlanRequest request = TwoNodes(1e12);
+  PipelinesSearch search = SearchWith(2);
+  search.takes = [](const ReplicatedPlan& plan) {
+    return plan.sync == ReplicaSync::kAllReduce &&
+           plan.pipelines[0].num_microbatches % 5 == 0;
+  };
+  const PlanResult result = Planned(request, search);
+  ASSERT_TRUE(result.replicated_plan.has_value());
+  EXPECT_TRUE(search.takes(*result.replicated_plan));
+  EXPECT_GT(result.iteration_time_s(),
+            Planned(request, SearchWith(2)).iteration_time_s());
+  search.takes = [](const ReplicatedPlan&) { return false; };
+  EXPECT_TRUE(Planned(request, search).plan.has_value());
+}
+
 TEST(PlanPipelinesTest, ASlowExchangeLeavesOnePipeline) {
   // 0.1 GB/s between the nodes.
   const PlanRequest request = TwoNodes(1e8);
