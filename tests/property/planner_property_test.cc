@@ -1,10 +1,13 @@
 // Properties of whole plans, over random small clusters and all adapters.
 
 #include <algorithm>
+#include <map>
 #include <random>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "formats/config/device_catalogue.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -51,11 +54,44 @@ std::vector<TestGroup> RandomGroups(std::mt19937& rng) {
   return groups;
 }
 
+// Returns the request that a seed stands for.
+PlanRequest RequestOf(uint32_t seed) {
+  std::mt19937 rng(seed);
+  return TestRequest(RandomGroups(rng));
+}
+
+// Returns the plan of RequestOf(seed). Several properties compare others with
+// it, so it is made once a process.
+const absl::StatusOr<PlanResult>& PlanOf(uint32_t seed,
+                                         const std::string& parallelizers,
+                                         bool polish, bool early_stop = true) {
+  using Key = std::tuple<uint32_t, std::string, bool, bool>;
+  static auto& plans = *new std::map<Key, absl::StatusOr<PlanResult>>;
+  const Key key = {seed, parallelizers, polish, early_stop};
+  auto known = plans.find(key);
+  if (known == plans.end()) {
+    const TangramOptions options = {.pruning = {.early_stop = early_stop},
+                                    .polish = polish};
+    known =
+        plans.emplace(key, PlanLocally(RequestOf(seed), parallelizers, options))
+            .first;
+  }
+  return known->second;
+}
+
 class PlannerPropertyTest : public ::testing::TestWithParam<std::string> {
  protected:
+  // The plan that others are compared with, as RequestOf(seed) gives it.
+  PlanResult Known(uint32_t seed, bool polish, bool early_stop = true) {
+    return Checked(PlanOf(seed, GetParam(), polish, early_stop));
+  }
   PlanResult Plan(const PlanRequest& request,
                   const TangramOptions& options = {}, int num_threads = 1) {
-    auto result = PlanLocally(request, GetParam(), options, num_threads);
+    return Checked(PlanLocally(request, GetParam(), options, num_threads));
+  }
+
+ private:
+  static PlanResult Checked(absl::StatusOr<PlanResult> result) {
     EXPECT_THAT(result, testing::IsOk());
     EXPECT_TRUE(result->plan.has_value());
     EXPECT_THAT(result->evaluation.violations, IsEmpty());
@@ -71,7 +107,7 @@ TEST_P(PlannerPropertyTest, AddingAnIslandNeverMakesItSlower) {
     std::vector<TestGroup> groups = RandomGroups(rng);
     const TangramOptions options = OptionsFor(seed);
     const double all_s =
-        Plan(TestRequest(groups), options).evaluation.iteration_time_s;
+        Known(seed, options.polish).evaluation.iteration_time_s;
     groups.pop_back();
     const double fewer_s =
         Plan(TestRequest(groups), options).evaluation.iteration_time_s;
@@ -83,12 +119,9 @@ TEST_P(PlannerPropertyTest, AddingAnIslandNeverMakesItSlower) {
 TEST_P(PlannerPropertyTest, PolishingNeverMakesItSlower) {
   for (uint32_t seed = 0; seed < NumSeeds(); seed += 3) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    std::mt19937 rng(seed);
-    const PlanRequest request = TestRequest(RandomGroups(rng));
-    const TangramOptions plain = {.polish = false};
-    const double plain_s = Plan(request, plain).evaluation.iteration_time_s;
-    EXPECT_LE(Plan(request).evaluation.iteration_time_s,
-              plain_s * (1 + plain.min_island_gain));
+    const double plain_s = Known(seed, false).evaluation.iteration_time_s;
+    EXPECT_LE(Known(seed, true).evaluation.iteration_time_s,
+              plain_s * (1 + TangramOptions().min_island_gain));
   }
 }
 
@@ -99,7 +132,7 @@ TEST_P(PlannerPropertyTest, DoublingComputeNeverSlowsThePlan) {
     std::vector<TestGroup> groups = RandomGroups(rng);
     const TangramOptions options = OptionsFor(seed);
     const double before_s =
-        Plan(TestRequest(groups), options).evaluation.iteration_time_s;
+        Known(seed, options.polish).evaluation.iteration_time_s;
     for (TestGroup& group : groups) {
       PeakFlops& peak = group.device.peak_flops;
       peak = {2 * peak.fp32, 2 * peak.fp16, 2 * peak.bf16, 2 * peak.fp8};
@@ -117,7 +150,7 @@ TEST_P(PlannerPropertyTest, MoreMemoryNeverMakesItWorse) {
     std::vector<TestGroup> groups = RandomGroups(rng);
     const TangramOptions options = OptionsFor(seed);
     const double before_s =
-        Plan(TestRequest(groups), options).evaluation.iteration_time_s;
+        Known(seed, options.polish).evaluation.iteration_time_s;
     for (TestGroup& group : groups) group.device.memory_bytes *= 2;
     const double after_s =
         Plan(TestRequest(groups), options).evaluation.iteration_time_s;
@@ -155,7 +188,7 @@ TEST_P(PlannerPropertyTest, OrderOfNodesChangesNothing) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     std::mt19937 rng(seed);
     PlanRequest request = TestRequest(RandomGroups(rng));
-    const PlanResult before = Plan(request, OptionsFor(seed));
+    const PlanResult before = Known(seed, OptionsFor(seed).polish);
     const Cluster original = request.cluster;
     std::vector<Node>& nodes = request.cluster.MakeOwn().nodes;
     std::shuffle(nodes.begin(), nodes.end(), rng);
@@ -173,17 +206,14 @@ TEST_P(PlannerPropertyTest, OrderOfNodesChangesNothing) {
 TEST_P(PlannerPropertyTest, NoPruningPolicyChangesThePlan) {
   for (uint32_t seed = 0; seed < NumSeeds(); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    std::mt19937 rng(seed);
-    const PlanRequest request = TestRequest(RandomGroups(rng));
-    const PlanResult pruned =
-        Plan(request, {.pruning = {.early_stop = false}, .polish = false});
+    const PlanResult pruned = Known(seed, false, /*early_stop=*/false);
     const PlanResult naive =
-        Plan(request, {.pruning = {.redundancy = false,
-                                   .imbalance = false,
-                                   .infeasibility = false,
-                                   .incompatibility = false,
-                                   .early_stop = false},
-                       .polish = false});
+        Plan(RequestOf(seed), {.pruning = {.redundancy = false,
+                                           .imbalance = false,
+                                           .infeasibility = false,
+                                           .incompatibility = false,
+                                           .early_stop = false},
+                               .polish = false});
     EXPECT_EQ(pruned.plan, naive.plan);
     EXPECT_LT(pruned.stats.queries, naive.stats.queries);
   }
@@ -192,11 +222,8 @@ TEST_P(PlannerPropertyTest, NoPruningPolicyChangesThePlan) {
 TEST_P(PlannerPropertyTest, EarlyStopSavesStepsAndCostsLittle) {
   for (uint32_t seed = 0; seed < NumSeeds(); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    std::mt19937 rng(seed);
-    const PlanRequest request = TestRequest(RandomGroups(rng));
-    const PlanResult stopped = Plan(request, {.polish = false});
-    const PlanResult full =
-        Plan(request, {.pruning = {.early_stop = false}, .polish = false});
+    const PlanResult stopped = Known(seed, false);
+    const PlanResult full = Known(seed, false, /*early_stop=*/false);
     EXPECT_LE(stopped.stats.search_steps, full.stats.search_steps);
     EXPECT_LE(stopped.evaluation.iteration_time_s,
               1.05 * full.evaluation.iteration_time_s);
@@ -218,12 +245,9 @@ TEST_P(PlannerPropertyTest, OneIslandAsksOnlyForTheWholeModel) {
 TEST(SeveralParallelizersTest, AreNeverWorseThanTheBestOfThem) {
   for (uint32_t seed = 0; seed < NumSeeds(); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    std::mt19937 rng(seed);
-    const PlanRequest request = TestRequest(RandomGroups(rng));
     // Each seed has five plans, so fewer of them are polished.
-    const TangramOptions options = {.polish = seed % 6 == 0};
     const auto seconds = [&](const std::string& parallelizers) {
-      const auto result = PlanLocally(request, parallelizers, options);
+      const auto& result = PlanOf(seed, parallelizers, seed % 6 == 0);
       EXPECT_THAT(result, testing::IsOk());
       EXPECT_THAT(result->evaluation.violations, IsEmpty());
       return result->evaluation.iteration_time_s;

@@ -125,24 +125,43 @@ class Search {
   };
 
   // Lets the scout try every runtime. Those for which it finds the fastest
-  // plans go first, as what they find limits the searches of the others. A
-  // framework that has a plan need not have the best one that is far behind.
+  // plans go first, as what they find limits the searches of the others.
   absl::Status Scout() {
-    double least_s = kInfinity;
     for (const PlanningRuntime* runtime : parts_.runtimes.All()) {
       tried_.push_back(
           {runtime, RuntimeSearch(*runtime, parts_.choice, request_, observer_),
            alternatives_.size()});
       alternatives_.push_back({.runtime = std::string(runtime->name())});
-      if (parts_.scout == nullptr) continue;
-      RuntimeSearch& search = tried_.back().search;
-      TANGRAM_RETURN_IF_ERROR(
-          search.Scout(*parts_.scout, least_s * (1 + kFarBehind)));
-      least_s = std::min(least_s, search.scouted_s());
     }
+    if (parts_.scout == nullptr) return absl::OkStatus();
+    TANGRAM_RETURN_IF_ERROR(ScoutWith(*parts_.scout));
     absl::c_stable_sort(tried_, [](const Tried& a, const Tried& b) {
       return a.search.scouted_s() < b.search.scouted_s();
     });
+    return absl::OkStatus();
+  }
+
+  // Scouts for plans that are not far behind the best so far, for runtimes with
+  // short searches first, and then for any plan of runtimes that have none.
+  absl::Status ScoutWith(SlicePlanSource& scout) {
+    double least_s = kInfinity;
+    const auto search = [&](Tried& tried, double limit_s) -> absl::Status {
+      TANGRAM_RETURN_IF_ERROR(tried.search.Scout(scout, limit_s));
+      least_s = std::min(least_s, tried.search.scouted_s());
+      return absl::OkStatus();
+    };
+    for (const bool short_ones : {true, false}) {
+      for (Tried& tried : tried_) {
+        TANGRAM_ASSIGN_OR_RETURN(const bool fixes_degrees,
+                                 tried.search.FixesDegrees(scout));
+        if (fixes_degrees != short_ones) continue;
+        TANGRAM_RETURN_IF_ERROR(search(tried, least_s * (1 + kFarBehind)));
+      }
+    }
+    for (Tried& tried : tried_) {
+      if (tried.search.scouted_s() < kInfinity) continue;
+      TANGRAM_RETURN_IF_ERROR(search(tried, kInfinity));
+    }
     return absl::OkStatus();
   }
 

@@ -57,7 +57,7 @@ std::vector<std::optional<CollectiveLibrary>> LibrariesOf(
   return {all.begin(), all.end()};
 }
 
-bool FixesDegrees(absl::Span<const RuntimeVariant> variants) {
+bool FixDegrees(absl::Span<const RuntimeVariant> variants) {
   return absl::c_any_of(variants, [](const RuntimeVariant& variant) {
     return variant.stages.tp_degree > 0 || variant.ends.tp_degree > 0;
   });
@@ -65,6 +65,10 @@ bool FixesDegrees(absl::Span<const RuntimeVariant> variants) {
 
 // The most plans that are polished for one runtime.
 constexpr size_t kMostPolished = 4;
+
+// The seeds of an attempt may make a plan that takes longer than that of the
+// best seeds by this fraction, and all slice plans the best one.
+constexpr double kWorthSearching = 0.02;
 
 // On more GPUs, memory is seldom so scarce that seeds make no pipeline where
 // all slice plans make a good one.
@@ -113,14 +117,12 @@ class RuntimeSearch::Parts {
     for (Attempt& attempt : attempts_) order.push_back(&attempt);
     // Values of degrees ascend. Plans of large ones are found in less time and
     // limit the searches for others.
-    if (FixesDegrees(variants_)) absl::c_reverse(order);
+    if (FixDegrees(variants_)) absl::c_reverse(order);
     for (Attempt* const attempt : order) {
       PipelineRules rules = RulesOf(*attempt);
       rules.persists = false;
-      if (HasPlan()) {
-        rules.incumbent_s =
-            std::min(rules.incumbent_s, incumbent_s * ClosedFormExcess());
-      }
+      rules.incumbent_s =
+          std::min(rules.incumbent_s, incumbent_s * ClosedFormExcess());
       TANGRAM_ASSIGN_OR_RETURN(PlanResult result, Try(rules, scout));
       if (!result.plan.has_value()) continue;
       attempt->scouted_s = result.evaluation.iteration_time_s;
@@ -131,6 +133,8 @@ class RuntimeSearch::Parts {
     });
     return absl::OkStatus();
   }
+
+  bool fixes_degrees() const { return FixDegrees(variants_); }
 
   double scouted_s() const {
     return HasPlan() ? best().evaluation.iteration_time_s : kInfinity;
@@ -214,6 +218,7 @@ class RuntimeSearch::Parts {
     int number = 0;                // In the order of the variants.
     double scouted_s = kInfinity;  // The scout's plan, if it was the best.
     double seeded_s = kInfinity;   // The plan of the seeds.
+    bool has_seed_plans = false;   // At least one slice plan.
     std::optional<Infeasible> why_no_seeds;
   };
 
@@ -252,11 +257,13 @@ class RuntimeSearch::Parts {
   // Tries the seeds of each attempt, a few slice plans. Their best plan
   // limits the searches, and says with which attempts these begin.
   absl::Status TrySeeds(SlicePlanSource& source) {
+    scouted_s_ = scouted_s();
     for (Attempt& attempt : attempts_) {
       PipelineRules rules = RulesOf(attempt);
       rules.effort = PipelineRules::Effort::kSeeds;
       rules.persists = false;
       TANGRAM_ASSIGN_OR_RETURN(PlanResult result, Try(rules, source));
+      attempt.has_seed_plans = result.stats.slice_plans > 0;
       if (!result.plan.has_value()) {
         attempt.why_no_seeds = std::move(result.infeasible);
         continue;
@@ -271,12 +278,21 @@ class RuntimeSearch::Parts {
   }
 
   // Returns whether the members are asked for all slice plans of the attempt.
-  // They are not if another framework has a plan and the seeds made none that
-  // comes close, unless no seeds make a plan, as where memory is scarce.
+  // They are if its seeds made a plan nearly as fast as those of the best
+  // attempt. Where seeds tell little, as their plans are no faster than the
+  // scout's or none fits, any slice plan of a seed is enough for the first
+  // framework.
   bool IsWorthSearching(const Attempt& attempt) const {
-    if (attempt.seeded_s < kInfinity || incumbent_s_ == kInfinity) return true;
-    return attempts_.front().seeded_s == kInfinity &&
-           request_.cluster->num_gpus() <= kFewGpus;
+    const double least_s = attempts_.front().seeded_s;
+    if (attempt.seeded_s < kInfinity) {
+      return attempt.seeded_s <= least_s * (1 + kWorthSearching);
+    }
+    if (incumbent_s_ == kInfinity) {
+      return !(least_s < scouted_s_) &&
+             (attempt.has_seed_plans || scouted_s_ == kInfinity);
+    }
+    return least_s == kInfinity && request_.cluster->num_gpus() <= kFewGpus &&
+           (scouted_s_ <= incumbent_s_ || scouted_s_ == kInfinity);
   }
 
   // Returns the variants of the runtime: one for each value of the properties
@@ -415,6 +431,7 @@ class RuntimeSearch::Parts {
   std::vector<RuntimeVariant> variants_;
   std::vector<Attempt> attempts_;
   double incumbent_s_ = kInfinity;
+  double scouted_s_ = kInfinity;  // Before the seeds.
   std::vector<Kept> kept_;  // The best first.
   std::optional<Infeasible> closest_;
   std::vector<std::string> limits_;  // All limits of attempts without a plan.
@@ -450,6 +467,11 @@ RuntimeSearch& RuntimeSearch::operator=(RuntimeSearch&&) noexcept = default;
 
 absl::Status RuntimeSearch::Scout(SlicePlanSource& scout, double incumbent_s) {
   return parts_->Scout(scout, incumbent_s);
+}
+
+absl::StatusOr<bool> RuntimeSearch::FixesDegrees(SlicePlanSource& scout) {
+  TANGRAM_RETURN_IF_ERROR(parts_->Begin(scout));
+  return parts_->fixes_degrees();
 }
 
 double RuntimeSearch::scouted_s() const { return parts_->scouted_s(); }

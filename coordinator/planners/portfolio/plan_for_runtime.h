@@ -44,10 +44,13 @@ class RuntimeSearch {
   RuntimeSearch(RuntimeSearch&& other) noexcept;
   RuntimeSearch& operator=(RuntimeSearch&& other) noexcept;
 
+  // Returns whether the scout is asked for one search for each value of the
+  // degrees. Such searches are short.
+  absl::StatusOr<bool> FixesDegrees(SlicePlanSource& scout);
   // Asks a parallelizer that answers fast. Its plans limit the search of the
-  // members and say where that begins. Once there is a plan, those that are
-  // judged to take longer than `incumbent_s` are not looked for. Call it at
-  // most once, and first.
+  // members and say where that begins. Plans that are judged to take longer
+  // than `incumbent_s` are not looked for. Call it before Finish, and again
+  // only while there is no plan.
   absl::Status Scout(SlicePlanSource& scout, double incumbent_s = kInfinity);
   // Returns the time in seconds of the scout's best plan. Infinite: none.
   double scouted_s() const;

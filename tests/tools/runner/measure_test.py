@@ -9,6 +9,7 @@ import unittest
 
 import harness
 import plans
+import program
 import random_plans
 from plans import LLAMA, MIXTRAL, chain, degrees, model
 
@@ -213,10 +214,8 @@ class CommandTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "plan.json"
             path.write_text(json.dumps(data), encoding="utf-8")
-            return subprocess.run(
-                ["/usr/bin/python3", harness.RUNNER, path, "--tiny", "--measure",
-                 "--tangram", TANGRAM, *options],
-                capture_output=True, text=True, check=False)
+            return program.run(path, "--tiny", "--measure", "--tangram", TANGRAM,
+                               *options)
 
     def test_predicted_stands_beside_measured(self):
         cases = {

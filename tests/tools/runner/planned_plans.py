@@ -28,6 +28,7 @@ import tempfile
 import time
 
 import harness
+import program
 import random_plans
 from features import features
 
@@ -204,10 +205,7 @@ class Tally:
         return not rare or found & set(rare) or random.Random(~seed).random() < 0.1
 
     def train(self, name, path, found):
-        done = subprocess.run(
-            ["/usr/bin/python3", "-m", "tangram_runner", path, "--tiny", "--check",
-             "--steps", "2"], cwd=harness.RUNNER, capture_output=True, text=True,
-            check=False)
+        done = program.run(path, "--tiny", "--check", "--steps", "2")
         self.plans += 1
         self.counts.update(found)
         for error in re.findall(r"greatest relative difference (\S+)\)", done.stdout):

@@ -13,6 +13,7 @@ import unittest
 from unittest import mock
 
 import harness
+import program
 from plans import GPT, LLAMA, MIXTRAL, chain, degrees, model
 
 if harness.HAS_TORCH:
@@ -339,9 +340,7 @@ class SupportTest(unittest.TestCase):
 class CommandTest(unittest.TestCase):
 
     def ends(self, code, text, *arguments):
-        done = subprocess.run(
-            ["/usr/bin/python3", "-m", "tangram_runner", *map(str, arguments)],
-            cwd=harness.RUNNER, capture_output=True, text=True, check=False)
+        done = program.run(*arguments)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         self.assertIn(text, done.stdout + done.stderr)
 
