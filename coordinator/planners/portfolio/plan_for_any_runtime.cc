@@ -34,6 +34,11 @@ namespace {
 // bring up to a quarter, where memory is scarce.
 constexpr double kFarBehind = 0.3;
 
+// On many GPUs, searches and polishing bring a later framework at most this
+// fraction, or a little more than they brought the best one.
+constexpr double kSearchesBring = 0.1;
+constexpr double kMoreThanBest = 0.02;
+
 // The fraction that polishing brings a plan for a runtime. Slower plans than
 // the best polished one and this are not looked for.
 constexpr double kPolishingBrings = 0.04;
@@ -184,6 +189,18 @@ class Search {
 
   double LeastScouted() const { return tried_.front().search.scouted_s(); }
 
+  // Returns the time, in seconds, above which the scout's plan for a runtime is
+  // enough.
+  double MostScouted() const {
+    const double least_s = LeastScouted();
+    if (!best_.has_value() || HasFewGpus(request_)) {
+      return least_s * (1 + kFarBehind);
+    }
+    const double best_s = best_->evaluation.iteration_time_s;
+    return best_s *
+           std::max(1 + kSearchesBring, least_s / best_s + kMoreThanBest);
+  }
+
   // Returns the time, in seconds, of plans that take longer than the best so
   // far by the fraction. Infinite: there is none.
   double SlowerThanBest(double fraction) const {
@@ -284,10 +301,7 @@ class Search {
     std::vector<PortfolioMember> suited = Suited(*members, *tried.runtime);
     if (suited.empty()) return false;
     const double scouted_s = tried.search.scouted_s();
-    if (scouted_s < kInfinity &&
-        scouted_s > LeastScouted() * (1 + kFarBehind)) {
-      suited.clear();
-    }
+    if (scouted_s < kInfinity && scouted_s > MostScouted()) suited.clear();
     TANGRAM_RETURN_IF_ERROR(Try(tried, suited));
     return true;
   }

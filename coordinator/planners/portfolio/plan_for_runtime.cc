@@ -70,10 +70,6 @@ constexpr size_t kMostPolished = 4;
 // best seeds by this fraction, and all slice plans the best one.
 constexpr double kWorthSearching = 0.02;
 
-// On more GPUs, memory is seldom so scarce that seeds make no pipeline where
-// all slice plans make a good one.
-constexpr int kFewGpus = 64;
-
 // Notes each difference between what `asked` asks for and what `runtime` does.
 // `planned` is the request with the options with which it trains.
 void NoteLosses(const PlanningRuntime& runtime, const PlanRequest& asked,
@@ -259,6 +255,7 @@ class RuntimeSearch::Parts {
   absl::Status TrySeeds(SlicePlanSource& source) {
     scouted_s_ = scouted_s();
     for (Attempt& attempt : attempts_) {
+      if (!IsWorthSeeding(attempt)) continue;
       PipelineRules rules = RulesOf(attempt);
       rules.effort = PipelineRules::Effort::kSeeds;
       rules.persists = false;
@@ -277,6 +274,13 @@ class RuntimeSearch::Parts {
     return absl::OkStatus();
   }
 
+  // On many GPUs, a later framework needs a plan of the scout, which leaves out
+  // attempts that are slow.
+  bool IsWorthSeeding(const Attempt& attempt) const {
+    return incumbent_s_ == kInfinity || scouted_s_ == kInfinity ||
+           attempt.scouted_s < kInfinity || HasFewGpus(request_);
+  }
+
   // Returns whether the members are asked for all slice plans of the attempt.
   // They are if its seeds made a plan nearly as fast as those of the best
   // attempt. Where seeds tell little, as their plans are no faster than the
@@ -291,7 +295,7 @@ class RuntimeSearch::Parts {
       return !(least_s < scouted_s_) &&
              (attempt.has_seed_plans || scouted_s_ == kInfinity);
     }
-    return least_s == kInfinity && request_.cluster->num_gpus() <= kFewGpus &&
+    return least_s == kInfinity && HasFewGpus(request_) &&
            (scouted_s_ <= incumbent_s_ || scouted_s_ == kInfinity);
   }
 
@@ -432,13 +436,18 @@ class RuntimeSearch::Parts {
   std::vector<Attempt> attempts_;
   double incumbent_s_ = kInfinity;
   double scouted_s_ = kInfinity;  // Before the seeds.
-  std::vector<Kept> kept_;  // The best first.
+  std::vector<Kept> kept_;        // The best first.
   std::optional<Infeasible> closest_;
   std::vector<std::string> limits_;  // All limits of attempts without a plan.
   PlanningStats stats_;
   double lower_bound_s_ = 0;
   std::optional<Certificate> scope_;  // Covers all attempts.
 };
+
+bool HasFewGpus(const PlanRequest& request) {
+  constexpr int kFewGpus = 64;
+  return request.cluster->num_gpus() <= kFewGpus;
+}
 
 absl::Status CheckRuntime(const PlanningRuntime& runtime,
                           const PlanRequest& request) {

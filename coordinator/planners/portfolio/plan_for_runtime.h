@@ -20,6 +20,10 @@ namespace tangram {
 absl::Status CheckRuntime(const PlanningRuntime& runtime,
                           const PlanRequest& request);
 
+// Returns whether memory may be so scarce that the scout, or seeds, make no
+// good pipeline where all slice plans make one. On many GPUs, it seldom is.
+bool HasFewGpus(const PlanRequest& request);
+
 // The members that a search for a runtime asks, and how long its plan may take.
 struct RuntimeMembers {
   std::vector<PortfolioMember> members;  // None: the scout's plan is enough.
