@@ -147,7 +147,8 @@ class Search {
   }
 
   // Scouts for plans that are not far behind the best so far, for runtimes with
-  // short searches first, and then for any plan of runtimes that have none.
+  // short searches first. On few GPUs, then scouts for any plan of runtimes
+  // that have none.
   absl::Status ScoutWith(SlicePlanSource& scout) {
     double least_s = kInfinity;
     const auto search = [&](Tried& tried, double limit_s) -> absl::Status {
@@ -164,7 +165,9 @@ class Search {
       }
     }
     for (Tried& tried : tried_) {
-      if (tried.search.scouted_s() < kInfinity) continue;
+      if (tried.search.scouted_s() < kInfinity || !HasFewGpus(request_)) {
+        continue;
+      }
       TANGRAM_RETURN_IF_ERROR(search(tried, kInfinity));
     }
     return absl::OkStatus();
@@ -301,7 +304,10 @@ class Search {
     std::vector<PortfolioMember> suited = Suited(*members, *tried.runtime);
     if (suited.empty()) return false;
     const double scouted_s = tried.search.scouted_s();
-    if (scouted_s < kInfinity && scouted_s > MostScouted()) suited.clear();
+    const bool has_plan = scouted_s < kInfinity;
+    if ((has_plan || !HasFewGpus(request_)) && scouted_s > MostScouted()) {
+      suited.clear();
+    }
     TANGRAM_RETURN_IF_ERROR(Try(tried, suited));
     return true;
   }

@@ -57,9 +57,15 @@ std::vector<std::optional<CollectiveLibrary>> LibrariesOf(
   return {all.begin(), all.end()};
 }
 
-bool FixDegrees(absl::Span<const RuntimeVariant> variants) {
+bool FixesDegreesOfStages(const RuntimeVariant& variant) {
+  return variant.stages.tp_degree > 0;
+}
+
+// Returns whether the variants fix degrees of stages, perhaps of the first and
+// the last alone.
+bool FixSomeDegrees(absl::Span<const RuntimeVariant> variants) {
   return absl::c_any_of(variants, [](const RuntimeVariant& variant) {
-    return variant.stages.tp_degree > 0 || variant.ends.tp_degree > 0;
+    return FixesDegreesOfStages(variant) || variant.ends.tp_degree > 0;
   });
 }
 
@@ -113,7 +119,7 @@ class RuntimeSearch::Parts {
     for (Attempt& attempt : attempts_) order.push_back(&attempt);
     // Values of degrees ascend. Plans of large ones are found in less time and
     // limit the searches for others.
-    if (FixDegrees(variants_)) absl::c_reverse(order);
+    if (FixSomeDegrees(variants_)) absl::c_reverse(order);
     for (Attempt* const attempt : order) {
       PipelineRules rules = RulesOf(*attempt);
       rules.persists = false;
@@ -130,7 +136,9 @@ class RuntimeSearch::Parts {
     return absl::OkStatus();
   }
 
-  bool fixes_degrees() const { return FixDegrees(variants_); }
+  bool fixes_degrees() const {
+    return absl::c_all_of(variants_, FixesDegreesOfStages);
+  }
 
   double scouted_s() const {
     return HasPlan() ? best().evaluation.iteration_time_s : kInfinity;
@@ -170,6 +178,12 @@ class RuntimeSearch::Parts {
           .islands = std::move(islands_),
           .infeasible = Infeasible{.reason = absl::StrCat(runtime_.name(), ": ",
                                                           refusal_.message())}};
+    }
+    if (asked.members.empty() && kept_.empty()) {
+      return PlanResult{
+          .islands = std::move(islands_),
+          .infeasible = Infeasible{
+              .reason = absl::StrCat(runtime_.name(), ": no plan was found")}};
     }
     incumbent_s_ = asked.incumbent_s * ClosedFormExcess();
     std::vector<std::string> left_out;

@@ -48,8 +48,8 @@ class RuntimeSearch {
   RuntimeSearch(RuntimeSearch&& other) noexcept;
   RuntimeSearch& operator=(RuntimeSearch&& other) noexcept;
 
-  // Returns whether the scout is asked for one search for each value of the
-  // degrees. Such searches are short.
+  // Returns whether there is one search for each value of the degrees of all
+  // stages. Such searches are short.
   absl::StatusOr<bool> FixesDegrees(SlicePlanSource& scout);
   // Asks a parallelizer that answers fast. Its plans limit the search of the
   // members and say where that begins. Plans that are judged to take longer
