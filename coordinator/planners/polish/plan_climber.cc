@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -51,6 +52,27 @@ constexpr double kMostMeasuredLoss = 0.02;
 
 // Pairs of stages are swapped in pipelines of at most so many.
 constexpr int kMostSwappedStages = 16;
+
+// Returns for each stage how long it may work after its last pass, if the first
+// stage ends the iteration: as long as that, and as the last backward pass
+// takes from one to the other.
+std::vector<double> FreeTails(StageEstimator& estimator,
+                              const PipelinePlan& plan) {
+  std::vector<double> free_s(plan.num_stages());
+  if (plan.virtual_stages > 1) return free_s;
+  double way_s = 0;
+  for (int s = 0; s < plan.num_stages(); ++s) {
+    const StageCost& cost =
+        estimator.CostOf(plan.stages[s], plan.pipeline_microbatch_size);
+    if (s == 0) {
+      way_s = cost.sync_s + cost.optimizer_s;
+    } else {
+      free_s[s] = way_s;
+    }
+    way_s += cost.backward_s;
+  }
+  return free_s;
+}
 
 // How far borders move: over so many cuts of a list.
 struct Step {
@@ -143,9 +165,19 @@ class PlanClimber::Climb {
       return current_.plan.virtual_stages == 1 &&
              GiveWork(giver, kMostTunedDistance, &StageTuner::Tune);
     };
-    return ChangeWarmUp() || absl::c_any_of(stages, tune) ||
-           absl::c_any_of(givers, give) || absl::c_any_of(givers, give_tuned) ||
-           ChangeOrder();
+    const std::function<bool()> kinds[] = {
+        [&] { return ChangeWarmUp(); },
+        [&] { return absl::c_any_of(stages, tune); },
+        [&] { return absl::c_any_of(givers, give); },
+        [&] { return absl::c_any_of(givers, give_tuned); },
+        [&] { return ChangeOrder(); }};
+    // What helped before likely helps again.
+    const size_t first = kind_;
+    for (size_t i = 0; i < std::size(kinds); ++i) {
+      kind_ = (first + i) % std::size(kinds);
+      if (kinds[kind_]()) return true;
+    }
+    return false;
   }
 
   // Returns the microbatches that each stage holds.
@@ -223,29 +255,36 @@ class PlanClimber::Climb {
     return false;
   }
 
-  // Adds a warm-up pass to the first stages of a plan that sets them, or takes
-  // one from them.
+  // Adds warm-up passes to the first stages of a plan that sets them, or takes
+  // some from them.
   bool ChangeWarmUp() {
     if (current_.plan.warm_up_passes.empty()) return false;
-    for (int last = 0; last + 1 < current_.plan.num_stages(); ++last) {
-      for (const int change : {1, -1}) {
-        if (is_spent()) return false;
-        PipelinePlan plan = current_.plan;
-        std::vector<int>& passes = plan.warm_up_passes;
-        if (passes[last] + change < passes[last + 1]) continue;
-        for (int s = 0; s <= last; ++s) passes[s] += change;
-        if (FitFirst(last + 1, plan) && Try(plan)) return true;
+    const int num_borders = current_.plan.num_stages() - 1;
+    for (const Fitting fit : {&StageTuner::FitRecompute, &StageTuner::Tune}) {
+      for (const int change : {1, -1, 2, 4}) {
+        for (int last = 0; last < num_borders; ++last) {
+          if (is_spent()) return false;
+          if (TryWarmUp(last, change, fit)) return true;
+        }
       }
     }
     return false;
   }
 
+  bool TryWarmUp(int last, int change, Fitting fit) {
+    PipelinePlan plan = current_.plan;
+    std::vector<int>& passes = plan.warm_up_passes;
+    if (passes[last] + change < passes[last + 1]) return false;
+    for (int s = 0; s <= last; ++s) passes[s] += change;
+    return FitFirst(last + 1, fit, plan) && Try(plan);
+  }
+
   // Lets the first stages fit that hold other numbers of microbatches than now.
-  bool FitFirst(int num_stages, PipelinePlan& plan) {
+  bool FitFirst(int num_stages, Fitting fit, PipelinePlan& plan) {
     const std::vector<int> held = HeldByStages(plan, request_.training);
     for (int s = 0; s < num_stages; ++s) {
-      if (!tuner_.FitRecompute(SettingOf(estimator_, plan, held, s),
-                               plan.stages[s])) {
+      if (!(tuner_.*fit)(SettingOf(estimator_, plan, held, s),
+                         plan.stages[s])) {
         return false;
       }
     }
@@ -394,6 +433,7 @@ class PlanClimber::Climb {
   std::vector<Step> steps_;
   double slowest_s_ = 0;  // The slowest stage at the start.
   double imbalance_ = 0;  // Imbalance of the current plan.
+  size_t kind_ = 0;       // The kind of change that helped last.
   int64_t num_played_ = 0;
   bool stopped_ = false;
 };
@@ -421,8 +461,11 @@ absl::StatusOr<std::optional<PolishedPlan>> PlanClimber::Settle(
   if (observer_.ShouldStop()) return absl::CancelledError("planning stopped");
   if (!estimator_.Validate(plan).ok()) return std::nullopt;
   const std::vector<int> held = HeldByStages(plan, request_.training);
+  const std::vector<double> free_tails_s = FreeTails(estimator_, plan);
   const auto setting = [&](int s) {
-    return SettingOf(estimator_, plan, held, s);
+    StageSetting own = SettingOf(estimator_, plan, held, s);
+    own.free_tail_s = free_tails_s[s];
+    return own;
   };
   if (plan.virtual_stages > 1) {
     // Each chunk then gets the memory that the others leave.

@@ -33,12 +33,18 @@ constexpr double kWorthClimbing = 0.15;
 // run, and fewer frameworks do.
 constexpr double kLeastLeap = 0.002;
 
-// The effort of other schedules and of each climb under one, the plans under
-// each of them from which to climb, and how much longer these may take than the
-// best before.
-constexpr int64_t kMostScheduling = 60'000;
-constexpr int64_t kMostUnderSchedule = 20'000;
-constexpr size_t kMostOfSchedule = 2;
+// The effort of other schedules, of each climb under one, and of the climb from
+// the best of these tops, if it is worth it. A climb that also changes warm-up
+// passes is long.
+constexpr int64_t kMostScheduling = 600'000;
+constexpr int64_t kMostUnderSchedule = 100'000;
+constexpr int64_t kMostOfBestSchedule = 300'000;
+constexpr double kWorthClimbingOn = 0.01;
+
+// The plans that are tried under other schedules, those under each of them from
+// which to climb, and how much longer these may take than the best before.
+constexpr size_t kMostScheduled = 8;
+constexpr size_t kMostOfSchedule = 4;
 constexpr double kWorthScheduling = 0.06;
 
 // The plans from which leaps begin: so many at a time, each of them at most
@@ -130,7 +136,7 @@ class Polisher {
     if (!tops_s_.insert(SecondsOf(plan)).second) return;
     seen_s_.insert(SecondsOf(plan));
     if (SecondsOf(plan) < SecondsOf(best_) * (1 - kLeastLeap)) best_ = plan;
-    Insert(plan, kBeam, fastest_);
+    Insert(plan, kMostScheduled, fastest_);
     Insert(std::move(plan), kBeam, beam_);
   }
 
@@ -153,15 +159,23 @@ class Polisher {
     for (const PolishedPlan& plan : fastest_) {
       for (PipelinePlan& other : OtherSchedules(request_, rules_, plan.plan,
                                                 plan.evaluation, kLeastLeap)) {
+        // What hosts keep makes room for more warm-up passes.
+        const auto effort = other.warm_up_passes.empty()
+                                ? PlanClimber::Effort::kHasty
+                                : PlanClimber::Effort::kFull;
         std::vector<PolishedPlan>& same = landings[other.schedule];
-        TANGRAM_RETURN_IF_ERROR(Land({std::move(other)},
-                                     PlanClimber::Effort::kHasty,
+        TANGRAM_RETURN_IF_ERROR(Land({std::move(other)}, effort,
                                      kWorthScheduling, kMostOfSchedule, same));
       }
     }
+    beam_.clear();
     for (auto& [schedule, plans] : landings) {
       TANGRAM_RETURN_IF_ERROR(ClimbFrom(plans, kMostUnderSchedule));
     }
+    DropSlow(kWorthClimbingOn, beam_);
+    if (beam_.empty()) return absl::OkStatus();
+    beam_.resize(1);
+    TANGRAM_RETURN_IF_ERROR(ClimbFrom(beam_, kMostOfBestSchedule));
     if (SecondsOf(best_) == one_f_one_b_s) return absl::OkStatus();
     TANGRAM_RETURN_IF_ERROR(LeapFrom(PipelinePlan(best_.plan)));
     best_.one_f_one_b_s = one_f_one_b_s;
