@@ -171,7 +171,7 @@ class PlanClimber::Climb {
         [&] { return absl::c_any_of(givers, give); },
         [&] { return absl::c_any_of(givers, give_tuned); },
         [&] { return ChangeOrder(); }};
-    // What helped before likely helps again.
+    // The kind that helped before likely helps again.
     const size_t first = kind_;
     for (size_t i = 0; i < std::size(kinds); ++i) {
       kind_ = (first + i) % std::size(kinds);

@@ -159,7 +159,7 @@ class Polisher {
     for (const PolishedPlan& plan : fastest_) {
       for (PipelinePlan& other : OtherSchedules(request_, rules_, plan.plan,
                                                 plan.evaluation, kLeastLeap)) {
-        // What hosts keep makes room for more warm-up passes.
+        // More warm-up passes have room if hosts keep more.
         const auto effort = other.warm_up_passes.empty()
                                 ? PlanClimber::Effort::kHasty
                                 : PlanClimber::Effort::kFull;
