@@ -171,8 +171,9 @@ class PlanClimber::Climb {
         [&] { return absl::c_any_of(givers, give); },
         [&] { return absl::c_any_of(givers, give_tuned); },
         [&] { return ChangeOrder(); }};
-    // The kind that helped before likely helps again.
-    const size_t first = kind_;
+    // With all kinds of change, that which helped before likely helps again.
+    // Runtimes allow fewer, of which the cheapest go first.
+    const size_t first = rules_.runtime == nullptr ? kind_ : 0;
     for (size_t i = 0; i < std::size(kinds); ++i) {
       kind_ = (first + i) % std::size(kinds);
       if (kinds[kind_]()) return true;
