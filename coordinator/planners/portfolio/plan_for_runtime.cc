@@ -73,8 +73,10 @@ bool FixSomeDegrees(absl::Span<const RuntimeVariant> variants) {
 constexpr size_t kMostPolished = 4;
 
 // The seeds of an attempt may make a plan that takes longer than that of the
-// best seeds by this fraction, and all slice plans the best one.
+// best seeds by this fraction, and all slice plans the best one. On many GPUs,
+// searches take long and polishing evens out more.
 constexpr double kWorthSearching = 0.02;
+constexpr double kWorthSearchingOnMany = 0.005;
 
 // Notes each difference between what `asked` asks for and what `runtime` does.
 // `planned` is the request with the options with which it trains.
@@ -303,7 +305,9 @@ class RuntimeSearch::Parts {
   bool IsWorthSearching(const Attempt& attempt) const {
     const double least_s = attempts_.front().seeded_s;
     if (attempt.seeded_s < kInfinity) {
-      return attempt.seeded_s <= least_s * (1 + kWorthSearching);
+      const double slack =
+          HasFewGpus(request_) ? kWorthSearching : kWorthSearchingOnMany;
+      return attempt.seeded_s <= least_s * (1 + slack);
     }
     if (incumbent_s_ == kInfinity) {
       return !(least_s < scouted_s_) &&
