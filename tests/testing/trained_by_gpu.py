@@ -101,8 +101,9 @@ def flashflex(folder):
 
 def weighs_by_itself(folder):
     """Whether FlashFlex weighs every sample the same and gives each rank the
-    data of its pipeline: equal batches, one tp for each layer, and the ranks
-    of pipelines one after another."""
+    data of its pipeline and the layers of its stage: equal batches, one tp for
+    each layer, no tp in a pipeline alone, and the ranks of pipelines and of
+    their stages one after another."""
     config = json.loads(load(folder, "flashflex.json"))
     layouts = config["pp_layouts"]
     batches = re.search(r"--global_bsz_size((?: \d+)+)",
@@ -117,7 +118,11 @@ def weighs_by_itself(folder):
     in_order = (heads == firsts and
                 all(end < head for end, head in zip(ends, heads[1:])))
     assert sorted(ranks) == list(range(len(ranks)))
-    return len(set(batches)) == 1 and len(tps) == 1 and in_order
+    rise = all(max(stage) < min(following) for stages in layouts
+               for stage, following in zip(stages, stages[1:]))
+    no_parts = len(layouts) > 1 or set(*tps) == {1}
+    return (len(set(batches)) == 1 and len(tps) == 1 and in_order and rise and
+            no_parts)
 
 
 def hosts_of_hetu(folder):
