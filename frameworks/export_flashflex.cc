@@ -258,7 +258,11 @@ std::string Command(const PlannedPipelines& in, const Lowered& lowered,
                               ? " --fp16"
                               : "";
   return absl::StrCat(
-      "cd \"$FLASHFLEX\"\nexec \"${torchrun[@]}\" ", program,
+      "# FlashFlex gives rank r device r mod the number of devices.\n"
+      "case $line in *gpus=*) ;; *)\n"
+      "  export CUDA_VISIBLE_DEVICES=$(seq -s , 0 $((slots - 1))) ;;\nesac\n"
+      "cd \"$FLASHFLEX\"\nexec \"${torchrun[@]}\" ",
+      program,
       " \\\n  --all_hetero_configs_path \"$here/flashflex.json\" \\\n"
       "  --model_size ",
       SizeOf(layer)->name, " --overwrite_config 1 --hidden_size ",
@@ -338,7 +342,7 @@ absl::StatusOr<FrameworkExport> ExportPipelinesToFlashFlex(
                       : "llama_train.py";
   FrameworkExport result{
       .files = {{"flashflex.json", ConfigText(pipelines, ranks)},
-                {"hostfile", HostFileText(hosts)},
+                {"hostfile", HostFileText(ForDevicesByRank(hosts))},
                 {"launch.sh",
                  LaunchScript("FlashFlex", "FLASHFLEX",
                               Command(in, lowered, pipelines, program)),

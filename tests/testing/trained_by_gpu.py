@@ -25,6 +25,13 @@ def numbered(hosts):
             for gpu in gpus or range(count)]
 
 
+def with_first_ranks(hosts):
+    first = 0
+    for host in hosts:
+        yield first, host
+        first += host[1]
+
+
 def of_stages(stages, microbatch, microbatches):
     """Stages are (layers, GPUs of one replica)."""
     trained, first = {}, 0
@@ -80,7 +87,10 @@ def flashflex(folder):
         hosts.append((name, int(word["slots"]),
                       [int(gpu) for gpu in word["gpus"].split(",")]
                       if "gpus" in word else None))
-    where = numbered(hosts)
+    # Rank r has device r mod the number of devices.
+    where = [(name, (gpus or range(count))[(first + i) % count])
+             for first, (name, count, gpus) in with_first_ranks(hosts)
+             for i in range(count)]
 
     def numbers(option):
         return [int(n) for n in
@@ -127,7 +137,7 @@ def weighs_by_itself(folder):
 
 def hosts_of_hetu(folder):
     """Returns (host, its GPUs or None for the first ones) in order."""
-    visible = dict(re.findall(r"(\S+)\) HOST=\d+; export "
+    visible = dict(re.findall(r"(\S+)\) number=\d+; export "
                               r"CUDA_VISIBLE_DEVICES=([\d,]+)",
                               load(folder, "env.sh")))
     return [(host, [int(gpu) for gpu in visible[host["addr"]].split(",")]
