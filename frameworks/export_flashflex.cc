@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
@@ -196,6 +197,53 @@ bool WeighsAllTheSame(const std::vector<ReplicaPipeline>& pipelines) {
   return HaveOneTpPerLayer(pipelines);
 }
 
+// Returns whether the ranks of each pipeline rise from stage to stage.
+// FlashFlex takes the place of a rank among the sorted ranks of its pipeline
+// for its stage (group_rank of heterogeneous_pipeline.py).
+bool RanksTellStages(const std::vector<ReplicaPipeline>& pipelines,
+                     const std::map<GpuId, int>& ranks) {
+  for (const ReplicaPipeline& pipeline : pipelines) {
+    int last = -1;  // The largest rank of the stages so far.
+    for (const ReplicaStage& stage : pipeline.stages) {
+      int largest = last;
+      for (const GpuId& gpu : stage.gpus) {
+        if (ranks.at(gpu) < last) return false;
+        largest = std::max(largest, ranks.at(gpu));
+      }
+      last = largest;
+    }
+  }
+  return true;
+}
+
+// Returns whether gradients of one pipeline stay on their ranks. FlashFlex
+// leaves these to the hook of FSDP, which averages them over the ranks of tp
+// (wrap_modules_data_parallel_comm_hook of heterogeneous_pipeline.py).
+bool KeepsPartsApart(const std::vector<ReplicaPipeline>& pipelines) {
+  if (pipelines.size() > 1) return true;
+  for (const ReplicaStage& stage : pipelines.front().stages) {
+    if (stage.tp() > 1) return false;
+  }
+  return true;
+}
+
+// What FlashFlex does otherwise than the plan by itself, and a program of ours
+// corrects.
+struct Corrections {
+  bool weights = false;  // Weights or data of samples.
+  bool stages = false;
+  bool parts = false;
+  bool any() const { return weights || stages || parts; }
+};
+
+Corrections CorrectionsOf(const std::vector<ReplicaPipeline>& pipelines,
+                          const std::map<GpuId, int>& ranks) {
+  return {.weights = !WeighsAllTheSame(pipelines) ||
+                     !RanksTellPipelines(pipelines, ranks),
+          .stages = !RanksTellStages(pipelines, ranks),
+          .parts = !KeepsPartsApart(pipelines)};
+}
+
 std::string Command(const PlannedPipelines& in, const Lowered& lowered,
                     const std::vector<ReplicaPipeline>& pipelines,
                     absl::string_view program) {
@@ -210,7 +258,11 @@ std::string Command(const PlannedPipelines& in, const Lowered& lowered,
                               ? " --fp16"
                               : "";
   return absl::StrCat(
-      "cd \"$FLASHFLEX\"\nexec \"${torchrun[@]}\" ", program,
+      "# FlashFlex gives rank r device r mod the number of devices.\n"
+      "case $line in *gpus=*) ;; *)\n"
+      "  export CUDA_VISIBLE_DEVICES=$(seq -s , 0 $((slots - 1))) ;;\nesac\n"
+      "cd \"$FLASHFLEX\"\nexec \"${torchrun[@]}\" ",
+      program,
       " \\\n  --all_hetero_configs_path \"$here/flashflex.json\" \\\n"
       "  --model_size ",
       SizeOf(layer)->name, " --overwrite_config 1 --hidden_size ",
@@ -228,20 +280,25 @@ std::string Command(const PlannedPipelines& in, const Lowered& lowered,
       lowered.recompute ? " --checkpoint-layers" : "", " \"$@\"\n");
 }
 
-std::vector<std::string> Guards(bool weighed) {
+std::vector<std::string> Guards(const Corrections& corrected) {
+  const std::string by = absl::StrCat(", by ", kFlashFlexProgramName);
   std::vector<std::string> guards = {
       "all stages of a pipeline have one dp, each replica is a pipeline",
       "the sequence length is the 4,096 that it trains with",
       "tp divides the heads and the vocabulary",
       "tp of a layer divides the largest of all pipelines",
       "the model is a Llama",
-      weighed ? absl::StrCat("every sample weighs the same, by ",
-                             kFlashFlexProgramName,
-                             "; losses that it prints are times the weight of "
-                             "their pipeline")
-              : "every sample weighs the same, as all pipelines have equal "
-                "shares",
-      "ranks are numbered host by host, and each is in its stage"};
+      corrected.weights
+          ? absl::StrCat("every sample weighs the same", by,
+                         "; losses that it prints are times the weight of "
+                         "their pipeline")
+          : "every sample weighs the same, as all pipelines have equal shares",
+      absl::StrCat("ranks are numbered host by host, and each is in its stage",
+                   corrected.stages ? by : "")};
+  if (corrected.parts) {
+    guards.push_back(
+        absl::StrCat("gradients are not averaged over the ranks of tp", by));
+  }
   return guards;
 }
 
@@ -279,14 +336,13 @@ absl::StatusOr<FrameworkExport> ExportPipelinesToFlashFlex(
   const std::vector<RankedHost> hosts =
       HostsInOrderOfUse(in.cluster, GpusOf(pipelines));
   const std::map<GpuId, int> ranks = RanksOn(hosts);
-  const bool weighed =
-      !WeighsAllTheSame(pipelines) || !RanksTellPipelines(pipelines, ranks);
+  const Corrections corrected = CorrectionsOf(pipelines, ranks);
   const std::string program =
-      weighed ? absl::StrCat("\"$here/", kFlashFlexProgramName, "\"")
-              : "llama_train.py";
+      corrected.any() ? absl::StrCat("\"$here/", kFlashFlexProgramName, "\"")
+                      : "llama_train.py";
   FrameworkExport result{
       .files = {{"flashflex.json", ConfigText(pipelines, ranks)},
-                {"hostfile", HostFileText(hosts)},
+                {"hostfile", HostFileText(ForDevicesByRank(hosts))},
                 {"launch.sh",
                  LaunchScript("FlashFlex", "FLASHFLEX",
                               Command(in, lowered, pipelines, program)),
@@ -294,9 +350,9 @@ absl::StatusOr<FrameworkExport> ExportPipelinesToFlashFlex(
       .launch = LaunchHint(hosts, "FLASHFLEX"),
       .training = TrainingUnderFlashFlex(in.training),
       .framework_losses = LostDetails(in.model, in.training, {}),
-      .guards = Guards(weighed)};
+      .guards = Guards(corrected)};
   result.framework_losses.push_back(kLostData);
-  if (weighed) {
+  if (corrected.any()) {
     result.files.push_back({kFlashFlexProgramName, kFlashFlexProgram});
   }
   result.pipelines = std::move(lowered.plan);

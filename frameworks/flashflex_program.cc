@@ -13,18 +13,29 @@ options. By itself, FlashFlex
   pipelines of higher tp weigh more. Here each rank weighs 1 / tp.
 * guesses the pipeline of a rank from the first ranks of all pipelines. Here the
   layout decides, and each pipeline takes its part of one global batch.
+* takes a rank's place among the sorted ranks of a pipeline for its stage. Here
+  the layout decides.
+* loses groups of pipelines whose ranks do not rise, and so does not average
+  their gradients. Here groups keep their order.
+* averages gradients of one pipeline alone over the ranks of tp, which hold
+  unlike parts. Here they do not leave the rank.
 """
 
 import os
 import sys
+import types
 
 import torch
 
 sys.path.insert(0, os.getcwd())
 import hexiscale.fsdp_comm_utils as exchange  # noqa: E402
+import hexiscale.heterogeneous_pipeline as passes  # noqa: E402
 import llama_train as program  # noqa: E402
+from hexiscale import CommGroup  # noqa: E402
 
 average = exchange._param_not_sharded_hook
+make_group = CommGroup.__init__
+set_hooks = passes.PipelineParallel.wrap_modules_data_parallel_comm_hook
 
 
 def pipeline_of(layouts, rank):
@@ -94,6 +105,36 @@ def average_over_pipelines(config, gradient):
     average(config, gradient)
 
 
+def make_group_in_order(group, ranks):
+    """Keeps the order of pipelines, by which groups are looked up."""
+    make_group(group, ranks)
+    group.ranks = list(ranks)
+
+
+class StagesAsRanks:
+    """torch.distributed, in which a rank's place in its pipeline is its stage."""
+
+    def __getattr__(self, name):
+        return getattr(torch.distributed, name)
+
+    def get_rank(self, group=None):
+        rank = torch.distributed.get_rank()
+        if group is None:
+            return rank
+        stages = program.get_hetero_groups()["tp_rank_groups"]
+        return next(s for s, ranks in enumerate(stages) if rank in ranks)
+
+
+def set_hooks_of_one_pipeline_too(model, groups, args, dp_types):
+    """FlashFlex leaves one pipeline the hook of FSDP. It counts pipelines."""
+    several = types.SimpleNamespace(hetero_configs=2 * args.hetero_configs)
+    set_hooks(model, groups, several, dp_types)
+
+
+CommGroup.__init__ = make_group_in_order
+passes.dist = StagesAsRanks()
+passes.PipelineParallel.wrap_modules_data_parallel_comm_hook = (
+    set_hooks_of_one_pipeline_too)
 program.CrossEntropyLoss = WeighedLoss
 program.get_distributed_dataloader = share_of_data
 exchange._param_not_sharded_hook = average_over_pipelines

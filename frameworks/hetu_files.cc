@@ -222,7 +222,7 @@ std::string ModelYaml(const ModelSpec& model) {
 std::string TrainYaml(const HetuPlan& plan) {
   return absl::StrCat(
       absl::Substitute(
-          kConfig, plan.num_devices(), plan.hosts.front().name,
+          kConfig, plan.num_devices(), Json(plan.hosts.front().name).dump(),
           DsParallelYaml(plan),
           plan.training.precision == Precision::kBf16 ? "true" : "false",
           plan.pipelines.front().microbatch_size,
@@ -233,7 +233,7 @@ std::string TrainYaml(const HetuPlan& plan) {
 std::string HostsYaml(const std::vector<RankedHost>& hosts) {
   std::string text = "hosts:\n";
   for (const RankedHost& host : hosts) {
-    absl::StrAppend(&text, "  - addr: ", host.name,
+    absl::StrAppend(&text, "  - addr: ", Json(host.name).dump(),
                     "\n    initial_workers: ", host.gpus.size(),
                     "\n    min_workers: ", host.gpus.size(),
                     "\n    max_workers: ", host.gpus.size(), "\n");
@@ -246,9 +246,16 @@ constexpr char kEnvironment[] =
 # one after another, as Hetu numbers devices in that order.
 source ../../hetu.exp
 export HETU_PLAN=$$(cd "$$(dirname "$${BASH_SOURCE[0]}")" && pwd)
-case $$(hostname -s) in
-$0esac
-sleep $$((HOST * $${HOST_DELAY:-5}))
+number=
+for name in "$$(hostname -s)" "$$(hostname)"; do
+  case $$name in
+$0  esac
+done
+if [ -z "$$number" ]; then
+  echo "env.sh: $$(hostname) is not in $$HETU_PLAN/hosts.yaml" >&2
+  return 2
+fi
+sleep $$((number * $${HOST_DELAY:-5}))
 )sh";
 
 std::string EnvironmentText(const std::vector<RankedHost>& hosts) {
@@ -256,7 +263,7 @@ std::string EnvironmentText(const std::vector<RankedHost>& hosts) {
   for (size_t h = 0; h < hosts.size(); ++h) {
     const std::string visible = VisibleGpus(hosts[h]);
     absl::StrAppend(
-        &cases, "  ", hosts[h].name, ") HOST=", h,
+        &cases, "  ", hosts[h].name, ") number=", h,
         visible.empty()
             ? ""
             : absl::StrCat("; export CUDA_VISIBLE_DEVICES=", visible),

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -100,7 +101,7 @@ host=$${TANGRAM_HOST:-$$(hostname -s)}
 : "$${$1:?must name a checkout of $0}"
 read -r master _ < "$$here/hostfile"
 nodes=$$(grep -c . "$$here/hostfile")
-line=$$(awk -v host="$$host" '$$1 == host {print NR - 1, $$0}' "$$here/hostfile")
+line=$$(awk -v host="$$host" '$$1 "" == host "" {print NR - 1, $$0}' "$$here/hostfile")
 if [ -z "$$line" ]; then
   echo "launch.sh: $$host is not in $$here/hostfile" >&2
   exit 2
@@ -186,6 +187,34 @@ absl::Status RequireGroupsOnHosts(const Cluster& cluster,
   for (int i = 0; i < plan.num_devices(); ++i) {
     TANGRAM_RETURN_IF_ERROR(CheckTensorParallelGroups(
         plan.stages[i], absl::StrCat("stages[", i, "]"), cluster));
+  }
+  return absl::OkStatus();
+}
+
+std::vector<RankedHost> ForDevicesByRank(std::vector<RankedHost> hosts) {
+  size_t first = 0;  // Rank.
+  for (RankedHost& host : hosts) {
+    const std::vector<int> in_rank_order = host.gpus;
+    const size_t count = in_rank_order.size();
+    for (size_t i = 0; i < count; ++i) {
+      host.gpus[(first + i) % count] = in_rank_order[i];
+    }
+    first += count;
+  }
+  return hosts;
+}
+
+absl::Status RequireHostNames(const Cluster& cluster,
+                              const PipelinePlan& plan) {
+  for (const PlacedStage& stage : plan.stages) {
+    for (const GpuId& gpu : stage.gpus) {
+      const std::string& name = cluster.nodes[gpu.node].name;
+      if (HostFileType(name) == name) continue;
+      return FieldError(absl::StrCat("cluster: node ", gpu.node, ": name"),
+                        absl::StrCat("\"", absl::CHexEscape(name), "\""),
+                        "letters, digits, '.', '_' and '-' only, as host files "
+                        "and scripts of an export have it");
+    }
   }
   return absl::OkStatus();
 }

@@ -44,6 +44,15 @@ std::map<GpuId, int> RanksOn(absl::Span<const RankedHost> hosts);
 absl::Status RequireGroupsOnHosts(const Cluster& cluster,
                                   const PipelinePlan& plan);
 
+// Returns the hosts with their GPUs in the order in which a framework takes
+// them whose rank r has device r mod the number of devices that it sees.
+std::vector<RankedHost> ForDevicesByRank(std::vector<RankedHost> hosts);
+
+// kInvalidArgument names a used node with a name that is no word of letters,
+// digits, '.', '_' and '-', as those of cluster files are. Host files and
+// scripts have these names.
+absl::Status RequireHostNames(const Cluster& cluster, const PipelinePlan& plan);
+
 // Returns "0,1,2,3"; empty if a host uses its first GPUs in order.
 std::string VisibleGpus(const RankedHost& host);
 

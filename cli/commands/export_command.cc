@@ -20,6 +20,7 @@
 #include "frameworks/export_pipelines.h"
 #include "frameworks/export_plan.h"
 #include "frameworks/framework_table.h"
+#include "frameworks/rank_order.h"
 
 namespace tangram {
 namespace {
@@ -93,8 +94,19 @@ std::string Advice(const std::string& target, const PlanFile& file) {
                         : absl::StrCat("export ", others);
 }
 
+absl::Status RequireHostNames(const PlanFile& file) {
+  if (file.result.plan)
+    return RequireHostNames(file.cluster, *file.result.plan);
+  for (const PipelineReplica& replica :
+       file.result.replicated_plan->pipelines) {
+    TANGRAM_RETURN_IF_ERROR(RequireHostNames(file.cluster, replica.plan));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<FrameworkExport> ExportWithAdvice(const std::string& target,
                                                  const PlanFile& file) {
+  TANGRAM_RETURN_IF_ERROR(RequireHostNames(file));
   if (file.result.replicated_plan) {
     return ExportPipelines(target, {.cluster = file.cluster,
                                     .model = file.model,

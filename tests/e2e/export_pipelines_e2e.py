@@ -159,6 +159,66 @@ class ExportPipelines(harness.Folder):
              "$CUDA_VISIBLE_DEVICES"], cwd=checkout, capture_output=True,
             text=True, check=True)
         self.assertEqual(run.stdout.split(), ["sleep", "10", files, "1"])
+        run = subprocess.run(
+            ["bash", "-c", "hostname() { echo other; }; "
+             f"source {files}/env.sh && echo started"], cwd=checkout,
+            capture_output=True, text=True, check=False)
+        self.assertIn("env.sh: other is not in", run.stderr)
+        self.assertEqual(run.stdout, "")
+
+    def visible_to_flashflex(self, host):
+        """Returns the devices that torchrun sees."""
+        programs = os.path.join(self.folder, "bin")
+        os.makedirs(programs, exist_ok=True)
+        torchrun = os.path.join(programs, "torchrun")
+        self.write(torchrun, "#!/bin/sh\necho $CUDA_VISIBLE_DEVICES\n")
+        os.chmod(torchrun, 0o755)
+        return subprocess.run(
+            ["bash", "flashflex/launch.sh"], cwd=self.folder,
+            capture_output=True, text=True, check=True, env={
+                **os.environ, "PATH": f"{programs}:{os.environ['PATH']}",
+                "FLASHFLEX": self.folder,
+                "TANGRAM_HOST": host}).stdout.strip()
+
+    def test_flashflex_sees_the_devices_of_the_plan_only(self):
+        # Ranks 0 to 2, 3 and 4, 5: FlashFlex gives rank r device r mod count.
+        self.exported("flashflex", [
+            replica(2, 16, stage(0, 4, 1, [("a100-0", 1, 1)]),
+                    stage(4, 6, 1, [("a100-0", 2, 1)]),
+                    stage(6, LAYERS + 2, 1, [("a100-0", 0, 1)])),
+            replica(2, 16, stage(0, 5, 1, [("a100-1", 0, 1)]),
+                    stage(5, 6, 1, [("a100-1", 1, 1)]),
+                    stage(6, LAYERS + 2, 1, [("h100-0", 0, 1)]))])
+        for host, devices in (("a100-0", "1,2,0"), ("a100-1", "1,0"),
+                              ("h100-0", "0")):
+            self.assertEqual(self.visible_to_flashflex(host), devices)
+
+    def test_hosts_that_look_like_numbers_are_names(self):
+        names = {"a100-0": "08", "h100-0": "8", "h100-1": "010"}
+        document = self.write_plan(uneven())
+        text = json.dumps(document)
+        for name, other in names.items():
+            text = text.replace(json.dumps(name), json.dumps(other))
+        self.write("plan.json", text)
+        for target in "flashflex", "hetu":
+            self.tangram("export", "plan.json", "--to", target, "-o", target,
+                         "--allow-lossy")
+        self.assertEqual([host["addr"] for host, _ in trained_by_gpu.
+                          hosts_of_hetu(self.folder_of("hetu"))],
+                         list(names.values()))
+        self.assertEqual(self.visible_to_flashflex("8"), "0,1")
+
+    def test_hosts_need_names_that_scripts_can_have(self):
+        for name in "a b", "x) rm -rf /tmp/x;; y", "$(id)", "a'\"", "a\n":
+            document = self.write_plan(uneven())
+            self.write("plan.json", json.dumps(document).replace(
+                '"h100-1"', json.dumps(name)))
+            for target in "flashflex", "hetu":
+                with self.subTest(f"{target}, {name}"):
+                    self.fails(BAD_INPUT, "name: \"", "export", "plan.json",
+                               "--to", target, "-o", "out", "--allow-lossy")
+                    self.assertFalse(os.path.exists(
+                        os.path.join(self.folder, "out")))
 
     def test_settings_that_get_lost_are_named_with_their_pipeline(self):
         pipelines = uneven()

@@ -68,6 +68,30 @@ class FlashFlexPipelines(upstream.Exports):
         data, _ = self.average(upstream.three_shapes(LAYERS), False)
         self.assertFalse(data)
 
+    def test_pipelines_may_cross_hosts_in_unlike_order(self):
+        self.assertEqual(self.average(upstream.crossing(LAYERS), True),
+                         (True, []))
+
+    def test_by_itself_it_takes_ranks_out_of_order_for_other_stages(self):
+        in_place, _ = self.average(upstream.crossing(LAYERS), False)
+        self.assertFalse(in_place)
+
+    def test_stages_may_come_back_to_a_host(self):
+        pipelines = [upstream.replica(
+            2, 32, upstream.stage(0, 4, 2, 1, [("a100-0", 0, 2)]),
+            upstream.stage(4, 7, 2, 1, [("h100-0", 0, 2)]),
+            upstream.stage(7, LAYERS + 2, 1, 1, [("a100-0", 2, 1)]))]
+        self.assertEqual(self.average(pipelines, True), (True, []))
+        in_place, _ = self.average(pipelines, False)
+        self.assertFalse(in_place)
+
+    def test_by_itself_it_mixes_up_the_parts_of_one_pipeline(self):
+        pipelines = [upstream.replica(
+            2, 32, upstream.stage(0, LAYERS + 2, 2, 1, [("a100-0", 0, 2)]))]
+        self.assertEqual(self.average(pipelines, True), (True, []))
+        _, wrong = self.average(pipelines, False)
+        self.assertEqual(wrong, list(range(1, LAYERS + 1)))
+
     def test_by_itself_it_weighs_equal_shares_of_one_tp_the_same(self):
         self.assertEqual(self.average(upstream.equal(LAYERS), False),
                          (True, []))

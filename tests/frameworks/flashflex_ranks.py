@@ -14,6 +14,7 @@ import multiprocessing
 import os
 import sys
 import tempfile
+import types
 
 import torch
 import torch.distributed
@@ -25,14 +26,19 @@ ROUNDING = 1e-5
 
 
 def load(root, folder, args):
-    """Returns FlashFlex's groups, hook and training program. `folder` has the
-    program of an export; None: llama_train.py as it is."""
+    """Returns FlashFlex's groups, hook, pipelines and training program. `folder`
+    has the program of an export; None: llama_train.py as it is."""
     linear = {name: type(name, (), {})
               for name in ("ColumnParallelLinear", "RowParallelLinear")}
     upstream.stub_module("flash_attn", __path__=[])
     upstream.stub_module("flash_attn.ops.fused_dense", **linear)
     upstream.stub_module("flash_attn.losses.cross_entropy",
                          CrossEntropyLoss=torch.nn.CrossEntropyLoss)
+    upstream.stub_module("torch.distributed.fsdp", __path__=[],
+                         FullyShardedDataParallel=type("FSDP", (), {}))
+    upstream.stub_module("torch.distributed.fsdp.api", ShardingStrategy=
+                         types.SimpleNamespace(NO_SHARD=0, SHARD_GRAD_OP=1,
+                                               FULL_SHARD=2))
     for name, member in (("fully_sharded_data_parallel",
                           "FullyShardedDataParallel"),
                          ("_runtime_utils", "_reduce_grad"),
@@ -41,7 +47,7 @@ def load(root, folder, args):
         upstream.stub_module(f"torch.distributed.fsdp.{name}",
                              **{member: None})
     real = ["comm_group", "gen_hetero_groups", "gen_p2p_lists",
-            "fsdp_comm_utils"]
+            "fsdp_comm_utils", "heterogeneous_pipeline"]
     upstream.Stubs(root, ["third_party", "llama", "hexiscale"],
                    [f"hexiscale.{name}" for name in real])
     import third_party
@@ -50,6 +56,7 @@ def load(root, folder, args):
     import hexiscale.comm_group
     hexiscale.CommGroup = hexiscale.comm_group.CommGroup
     import hexiscale.fsdp_comm_utils as exchange
+    import hexiscale.heterogeneous_pipeline as passes
     from hexiscale.gen_hetero_groups import gen_hetero_groups
     sys.path.insert(0, root)
     import llama_train as program
@@ -59,7 +66,7 @@ def load(root, folder, args):
         spec = importlib.util.spec_from_file_location(
             "weigh_pipelines", f"{folder}/weigh_pipelines.py")
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
-    return gen_hetero_groups, exchange, program, groups
+    return gen_hetero_groups, exchange, passes, program, groups
 
 
 def gradients(layer, sample, is_block):
@@ -91,11 +98,53 @@ def weight_of_loss(program):
             torch.nn.CrossEntropyLoss()(logits, labels)).item()
 
 
+class Layer:
+    """A layer under FSDP, with its hook: at first the mean over its group."""
+
+    def __init__(self, group):
+        self.layers = [self]
+        self.register_comm_hook(group, mean_over_group)
+
+    def register_comm_hook(self, state, hook):
+        self.hook = lambda gradient: hook(state, gradient)
+
+
+def mean_over_group(group, gradient):
+    gradient /= group.size
+    torch.distributed.all_reduce(gradient, group=group.group)
+
+
+def make_pipeline(passes, groups, args):
+    """Returns FlashFlex's pipeline of this rank and its layers, with hooks."""
+    # All ranks must make all groups, as gloo would mix up others.
+    made = {}
+    for layout in groups["pp_layouts"]:
+        for i in range(max(map(len, layout))):
+            ranks = tuple(sorted(stage[min(i, len(stage) - 1)]
+                                 for stage in layout))
+            made[ranks] = torch.distributed.new_group(ranks)
+    new_group = torch.distributed.new_group
+    torch.distributed.new_group = lambda ranks: made[tuple(sorted(ranks))]
+    torch.cuda.device_count = lambda: 1
+    of_blocks = [[[-1, 1, 1]]] * args.total_layer_num
+    pipeline = passes.PipelineParallel(
+        [Layer(group) for group in groups["layer_dp_overall_comm_groups"]],
+        groups["pp_ranks_whole_model"], groups["all_pp_ranks_whole_model"],
+        [None, *of_blocks, None, None],
+        layer_dp_sizes=[1] * (args.total_layer_num + 3),
+        p2p_lists=groups["p2p_lists"],
+        process_group=groups["current_pp_rank_groups"])
+    torch.distributed.new_group = new_group
+    pipeline.wrap_modules_data_parallel_comm_hook(
+        groups, args, [0] * (args.total_layer_num + 3))
+    return pipeline
+
+
 def run(rank, config, args, root, folder, store, answers):
     torch.distributed.init_process_group(
         "gloo", init_method=f"file://{store}", rank=rank,
         world_size=sum(map(sum, config["hetero_configs"])))
-    make_groups, exchange, program, groups = load(root, folder, args)
+    make_groups, exchange, passes, program, groups = load(root, folder, args)
     groups |= make_groups(config["pp_layouts"], config["hetero_configs"],
                           config["layer_partitions"])
     groups["dp_types_whole_model"] = []
@@ -113,7 +162,14 @@ def run(rank, config, args, root, folder, store, answers):
     everything = sorted(i for parts in pipelines for i in parts[0])
     is_block = [0 < layer <= args.total_layer_num for layer in range(end)]
     exchange.update_param_infos = lambda model, state: None
-    state = exchange.initialize_comm_utils(groups, None)
+    pipeline = make_pipeline(passes, groups, args)
+    in_place = [None] * torch.distributed.get_world_size()
+    torch.distributed.all_gather_object(in_place, (
+        pipeline.stage_start_idx, pipeline.stage_end_idx) == (start, end))
+    if not all(in_place):
+        answers.put((rank, False, []))
+        return
+    state = exchange.get_fsdp_comm_config()
     state.tp_dim = [[-1, 0, 1] if is_block[layer] else [-1]
                     for layer in range(start, end)]
     shapes = [torch.Size(part.shape) for part in
@@ -128,7 +184,7 @@ def run(rank, config, args, root, folder, store, answers):
         own = mean(layer, samples, is_block[layer])
         flat = torch.cat([part.flatten() for part in shard(own, tp, index)])
         flat *= weight_of_loss(program)
-        exchange.hetero_comm_ddp(state, flat)
+        pipeline.model_cur_stage[layer - start].hook(flat)
         right = torch.cat([part.flatten() for part in shard(
             mean(layer, everything, is_block[layer]), tp, index)])
         if (flat - right).abs().max() > ROUNDING:
@@ -138,8 +194,9 @@ def run(rank, config, args, root, folder, store, answers):
 
 
 def average(root, folder, batches, with_program):
-    """Returns whether each rank had the data of its pipeline, and the layers
-    whose averaged gradients are not those of the batch, of all ranks."""
+    """Returns whether each rank had the layers of its stage and the data of its
+    pipeline, and the layers whose averaged gradients are not those of the
+    batch, of all ranks."""
     config = json.loads(upstream.read(folder, "flashflex.json"))
     args = argparse.Namespace(
         total_layer_num=sum(config["layer_partitions"][0]),

@@ -188,6 +188,14 @@ def three_shapes(layers):
             replica(2, 4, stage(0, layers + 2, 1, 1, [("h100-2", 0, 1)]))]
 
 
+def crossing(layers):
+    """Two pipelines from each of two hosts to the other."""
+    return [replica(2, 16, stage(0, 5, 1, 1, [("a100-0", 0, 1)]),
+                    stage(5, layers + 2, 1, 1, [("h100-0", 0, 1)])),
+            replica(2, 16, stage(0, 5, 1, 1, [("h100-0", 1, 1)]),
+                    stage(5, layers + 2, 1, 1, [("a100-0", 1, 1)]))]
+
+
 def equal(layers):
     """Two unlike cuts, tp 2 everywhere, 32 samples each in microbatches of 2
     and 4."""
@@ -207,10 +215,13 @@ def make_plan(folder, arguments):
 
 
 def several(base, pipelines):
-    """Returns a plan of several pipelines, for the job of another plan."""
+    """Returns a plan of these pipelines, for the job of another plan."""
     document = {key: base[key] for key in
                 ("format_version", "cluster", "model", "training")}
-    document["replicated_plan"] = {"pipelines": pipelines}
+    if len(pipelines) == 1:  # The form of a plan of one pipeline.
+        document["plan"] = pipelines[0]["plan"]
+    else:
+        document["replicated_plan"] = {"pipelines": pipelines}
     return document
 
 

@@ -25,6 +25,13 @@ def numbered(hosts):
             for gpu in gpus or range(count)]
 
 
+def with_first_ranks(hosts):
+    first = 0
+    for host in hosts:
+        yield first, host
+        first += host[1]
+
+
 def of_stages(stages, microbatch, microbatches):
     """Stages are (layers, GPUs of one replica)."""
     trained, first = {}, 0
@@ -80,7 +87,10 @@ def flashflex(folder):
         hosts.append((name, int(word["slots"]),
                       [int(gpu) for gpu in word["gpus"].split(",")]
                       if "gpus" in word else None))
-    where = numbered(hosts)
+    # Rank r has device r mod the number of devices.
+    where = [(name, (gpus or range(count))[(first + i) % count])
+             for first, (name, count, gpus) in with_first_ranks(hosts)
+             for i in range(count)]
 
     def numbers(option):
         return [int(n) for n in
@@ -101,8 +111,9 @@ def flashflex(folder):
 
 def weighs_by_itself(folder):
     """Whether FlashFlex weighs every sample the same and gives each rank the
-    data of its pipeline: equal batches, one tp for each layer, and the ranks
-    of pipelines one after another."""
+    data of its pipeline and the layers of its stage: equal batches, one tp for
+    each layer, no tp in a pipeline alone, and the ranks of pipelines and of
+    their stages one after another."""
     config = json.loads(load(folder, "flashflex.json"))
     layouts = config["pp_layouts"]
     batches = re.search(r"--global_bsz_size((?: \d+)+)",
@@ -117,12 +128,16 @@ def weighs_by_itself(folder):
     in_order = (heads == firsts and
                 all(end < head for end, head in zip(ends, heads[1:])))
     assert sorted(ranks) == list(range(len(ranks)))
-    return len(set(batches)) == 1 and len(tps) == 1 and in_order
+    rise = all(max(stage) < min(following) for stages in layouts
+               for stage, following in zip(stages, stages[1:]))
+    no_parts = len(layouts) > 1 or set(*tps) == {1}
+    return (len(set(batches)) == 1 and len(tps) == 1 and in_order and rise and
+            no_parts)
 
 
 def hosts_of_hetu(folder):
     """Returns (host, its GPUs or None for the first ones) in order."""
-    visible = dict(re.findall(r"(\S+)\) HOST=\d+; export "
+    visible = dict(re.findall(r"(\S+)\) number=\d+; export "
                               r"CUDA_VISIBLE_DEVICES=([\d,]+)",
                               load(folder, "env.sh")))
     return [(host, [int(gpu) for gpu in visible[host["addr"]].split(",")]

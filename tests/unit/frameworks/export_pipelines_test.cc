@@ -93,6 +93,26 @@ TEST(ExportPipelinesTest, FlashFlexRecomputesAllPipelinesOrNone) {
       Contains(HasSubstr("pipelines[0].plan.stages[0].plan.recompute: 0 of")));
 }
 
+// Each from a host to the other, so that ranks of the second pipeline fall. By
+// itself, FlashFlex would give them the layers of other stages.
+TEST(ExportPipelinesTest, FlashFlexHasAProgramWhereRanksOfStagesFall) {
+  PlannedPipelines planned = TwoShapes();
+  planned.plan.pipelines = {
+      Replica(2, 16,
+              {StageOn(0, 20, Tp(1), NodeGpus(0, 1)),
+               StageOn(20, 34, Tp(1), NodeGpus(1, 1))}),
+      Replica(2, 16,
+              {StageOn(0, 20, Tp(1), NodeGpus(1, 1, 1)),
+               StageOn(20, 34, Tp(1), NodeGpus(0, 1, 1))})};
+  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported,
+                       ExportPipelines("flashflex", planned));
+  EXPECT_THAT(ContentOf(exported, "launch.sh"),
+              HasSubstr("weigh_pipelines.py"));
+  EXPECT_THAT(exported.guards,
+              Contains("ranks are numbered host by host, and each is in its "
+                       "stage, by weigh_pipelines.py"));
+}
+
 // tp 4 and 3, which no pieces of a tensor have in common.
 TEST(ExportPipelinesTest, TpMustDivideTheLargestOfTheLayer) {
   PlannedPipelines planned = TwoShapes();
