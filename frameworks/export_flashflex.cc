@@ -1,5 +1,5 @@
-#include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "common/base/obstacles.h"
 #include "common/base/status_macros.h"
+#include "frameworks/flashflex_corrections.h"
 #include "frameworks/flashflex_program.h"
 #include "frameworks/json_lines.h"
 #include "frameworks/lower_plan.h"
@@ -166,86 +167,27 @@ std::string ConfigText(const std::vector<ReplicaPipeline>& pipelines,
                         {"pp_layouts", layouts}});
 }
 
-// Returns whether llama_train.py gives each rank the data of its pipeline. It
-// takes the last pipeline whose first rank is not above that of the rank.
-bool RanksTellPipelines(const std::vector<ReplicaPipeline>& pipelines,
-                        const std::map<GpuId, int>& ranks) {
-  const auto head = [&](size_t p) {
-    return ranks.at(pipelines[p].stages.front().gpus.front());
-  };
-  for (size_t p = 0; p < pipelines.size(); ++p) {
-    for (const GpuId& gpu : GpusOf({pipelines[p]})) {
-      size_t taken = 0;
-      for (size_t other = 0; other < pipelines.size(); ++other) {
-        if (head(other) <= ranks.at(gpu)) taken = other;
-      }
-      if (taken != p) return false;
-    }
+// Lines that set $flash, with the kernel of flash-attn on hosts that run it.
+// The others have FlashFlex's own attention, as in the prediction.
+std::string FlashAttentionLines(const PlannedPipelines& in,
+                                const std::vector<RankedHost>& hosts) {
+  if (!in.training.flash_attention) return "flash=\n";
+  std::set<std::string> without;  // GPU types.
+  for (const RankedHost& host : hosts) {
+    if (in.cluster.nodes[host.node].device.supports_flash_attention) continue;
+    without.insert(absl::StrCat("*\" type=", host.type, " \"*"));
   }
-  return true;
-}
-
-// Returns whether FlashFlex by itself weighs all samples the same. Its last
-// stages divide the loss by the microbatches of their pipeline, and its hook
-// divides the sum over pipelines by their number (heterogeneous_pipeline.py and
-// fsdp_comm_utils.py of hexiscale). Where tp differs in a layer, the hook
-// averages what tp does not split over all ranks, not over pipelines.
-bool WeighsAllTheSame(const std::vector<ReplicaPipeline>& pipelines) {
-  for (const ReplicaPipeline& pipeline : pipelines) {
-    if (pipeline.samples() != pipelines.front().samples()) return false;
-  }
-  return HaveOneTpPerLayer(pipelines);
-}
-
-// Returns whether the ranks of each pipeline rise from stage to stage.
-// FlashFlex takes the place of a rank among the sorted ranks of its pipeline
-// for its stage (group_rank of heterogeneous_pipeline.py).
-bool RanksTellStages(const std::vector<ReplicaPipeline>& pipelines,
-                     const std::map<GpuId, int>& ranks) {
-  for (const ReplicaPipeline& pipeline : pipelines) {
-    int last = -1;  // The largest rank of the stages so far.
-    for (const ReplicaStage& stage : pipeline.stages) {
-      int largest = last;
-      for (const GpuId& gpu : stage.gpus) {
-        if (ranks.at(gpu) < last) return false;
-        largest = std::max(largest, ranks.at(gpu));
-      }
-      last = largest;
-    }
-  }
-  return true;
-}
-
-// Returns whether gradients of one pipeline stay on their ranks. FlashFlex
-// leaves these to the hook of FSDP, which averages them over the ranks of tp
-// (wrap_modules_data_parallel_comm_hook of heterogeneous_pipeline.py).
-bool KeepsPartsApart(const std::vector<ReplicaPipeline>& pipelines) {
-  if (pipelines.size() > 1) return true;
-  for (const ReplicaStage& stage : pipelines.front().stages) {
-    if (stage.tp() > 1) return false;
-  }
-  return true;
-}
-
-// What FlashFlex does otherwise than the plan by itself, and a program of ours
-// corrects.
-struct Corrections {
-  bool weights = false;  // Weights or data of samples.
-  bool stages = false;
-  bool parts = false;
-  bool any() const { return weights || stages || parts; }
-};
-
-Corrections CorrectionsOf(const std::vector<ReplicaPipeline>& pipelines,
-                          const std::map<GpuId, int>& ranks) {
-  return {.weights = !WeighsAllTheSame(pipelines) ||
-                     !RanksTellPipelines(pipelines, ranks),
-          .stages = !RanksTellStages(pipelines, ranks),
-          .parts = !KeepsPartsApart(pipelines)};
+  return absl::StrCat(
+      "flash=--use-flash-attn\n",
+      without.empty()
+          ? ""
+          : absl::StrCat("case \"$line \" in ", absl::StrJoin(without, " | "),
+                         ") flash= ;; esac\n"));
 }
 
 std::string Command(const PlannedPipelines& in, const Lowered& lowered,
                     const std::vector<ReplicaPipeline>& pipelines,
+                    const std::vector<RankedHost>& hosts,
                     absl::string_view program) {
   const LayerSpec& layer = in.model.layers[1];
   std::vector<int> batch, chunks;
@@ -260,9 +202,9 @@ std::string Command(const PlannedPipelines& in, const Lowered& lowered,
   return absl::StrCat(
       "# FlashFlex gives rank r device r mod the number of devices.\n"
       "case $line in *gpus=*) ;; *)\n"
-      "  export CUDA_VISIBLE_DEVICES=$(seq -s , 0 $((slots - 1))) ;;\nesac\n"
-      "cd \"$FLASHFLEX\"\nexec \"${torchrun[@]}\" ",
-      program,
+      "  export CUDA_VISIBLE_DEVICES=$(seq -s , 0 $((slots - 1))) ;;\nesac\n",
+      FlashAttentionLines(in, hosts),
+      "cd \"$FLASHFLEX\"\nexec \"${torchrun[@]}\" ", program,
       " \\\n  --all_hetero_configs_path \"$here/flashflex.json\" \\\n"
       "  --model_size ",
       SizeOf(layer)->name, " --overwrite_config 1 --hidden_size ",
@@ -276,11 +218,10 @@ std::string Command(const PlannedPipelines& in, const Lowered& lowered,
       absl::StrJoin(chunks, " "), " --pipeline-type ",
       lowered.gpipe ? "Gpipe" : "1F1B",
       in.training.optimizer == Optimizer::kSgd ? " --optimizer-type sgd" : "",
-      in.training.flash_attention ? " --use-flash-attn" : "",
-      lowered.recompute ? " --checkpoint-layers" : "", " \"$@\"\n");
+      lowered.recompute ? " --checkpoint-layers" : "", " $flash \"$@\"\n");
 }
 
-std::vector<std::string> Guards(const Corrections& corrected) {
+std::vector<std::string> Guards(const FlashFlexCorrections& corrected) {
   const std::string by = absl::StrCat(", by ", kFlashFlexProgramName);
   std::vector<std::string> guards = {
       "all stages of a pipeline have one dp, each replica is a pipeline",
@@ -336,7 +277,8 @@ absl::StatusOr<FrameworkExport> ExportPipelinesToFlashFlex(
   const std::vector<RankedHost> hosts =
       HostsInOrderOfUse(in.cluster, GpusOf(pipelines));
   const std::map<GpuId, int> ranks = RanksOn(hosts);
-  const Corrections corrected = CorrectionsOf(pipelines, ranks);
+  const FlashFlexCorrections corrected =
+      CorrectionsForFlashFlex(pipelines, ranks);
   const std::string program =
       corrected.any() ? absl::StrCat("\"$here/", kFlashFlexProgramName, "\"")
                       : "llama_train.py";
@@ -345,7 +287,7 @@ absl::StatusOr<FrameworkExport> ExportPipelinesToFlashFlex(
                 {"hostfile", HostFileText(ForDevicesByRank(hosts))},
                 {"launch.sh",
                  LaunchScript("FlashFlex", "FLASHFLEX",
-                              Command(in, lowered, pipelines, program)),
+                              Command(in, lowered, pipelines, hosts, program)),
                  /*executable=*/true}},
       .launch = LaunchHint(hosts, "FLASHFLEX"),
       .training = TrainingUnderFlashFlex(in.training),

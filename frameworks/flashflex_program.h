@@ -4,8 +4,8 @@
 namespace tangram {
 
 // A program that trains with FlashFlex where llama_train.py alone would weigh
-// the samples of unlike pipelines unlike, or give ranks data of other
-// pipelines. A file of the export.
+// the samples of unlike pipelines unlike, or give ranks layers, data or
+// gradients of others. A file of the export.
 inline constexpr char kFlashFlexProgramName[] = "weigh_pipelines.py";
 extern const char kFlashFlexProgram[];
 

@@ -167,11 +167,13 @@ class ExportPipelines(harness.Folder):
         self.assertEqual(run.stdout, "")
 
     def visible_to_flashflex(self, host):
-        """Returns the devices that torchrun sees."""
+        """Returns the devices that torchrun sees, and whether attention is
+        FlashFlex's own."""
         programs = os.path.join(self.folder, "bin")
         os.makedirs(programs, exist_ok=True)
         torchrun = os.path.join(programs, "torchrun")
-        self.write(torchrun, "#!/bin/sh\necho $CUDA_VISIBLE_DEVICES\n")
+        self.write(torchrun, "#!/bin/sh\necho $CUDA_VISIBLE_DEVICES\n"
+                   "case \"$*\" in *--use-flash-attn*) ;; *) echo own ;; esac\n")
         os.chmod(torchrun, 0o755)
         return subprocess.run(
             ["bash", "flashflex/launch.sh"], cwd=self.folder,
@@ -192,6 +194,18 @@ class ExportPipelines(harness.Folder):
         for host, devices in (("a100-0", "1,2,0"), ("a100-1", "1,0"),
                               ("h100-0", "0")):
             self.assertEqual(self.visible_to_flashflex(host), devices)
+
+    def test_flashflex_runs_flash_attention_where_it_runs(self):
+        document = self.write_plan(uneven())
+        for device in document["cluster"]["devices"]:
+            if device["type"].startswith("A100"):
+                del device["supports_flash_attention"]
+        self.write("plan.json", json.dumps(document))
+        self.tangram("export", "plan.json", "--to", "flashflex", "-o",
+                     "flashflex", "--allow-lossy")
+        self.assertEqual(self.visible_to_flashflex("a100-0").split(),
+                         ["0,1,2,3", "own"])
+        self.assertEqual(self.visible_to_flashflex("h100-0"), "0,1")
 
     def test_hosts_that_look_like_numbers_are_names(self):
         names = {"a100-0": "08", "h100-0": "8", "h100-1": "010"}
