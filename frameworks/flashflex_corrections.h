@@ -9,8 +9,8 @@
 
 namespace tangram {
 
-// What FlashFlex does otherwise than the plan by itself, and a program of ours
-// corrects (flashflex_program.h).
+// Ways in which FlashFlex alone departs from a plan. A program of ours corrects
+// them (flashflex_program.h).
 struct FlashFlexCorrections {
   bool weights = false;  // Weights or data of samples.
   bool stages = false;   // Stages of ranks.
