@@ -302,11 +302,7 @@ absl::StatusOr<FrameworkExport> ExportPipelinesToFlashFlex(
 }
 
 absl::StatusOr<FrameworkExport> ExportToFlashFlex(const PlannedTraining& in) {
-  TANGRAM_ASSIGN_OR_RETURN(FrameworkExport result,
-                           ExportPipelinesToFlashFlex(OnePipeline(in)));
-  result.plan = std::move(result.pipelines.pipelines.front().plan);
-  result.pipelines = {};
-  return result;
+  return ExportAsPipelines(in, ExportPipelinesToFlashFlex);
 }
 
 }  // namespace tangram

@@ -266,11 +266,7 @@ absl::StatusOr<FrameworkExport> ExportPipelinesToHetu(
 }
 
 absl::StatusOr<FrameworkExport> ExportToHetu(const PlannedTraining& in) {
-  TANGRAM_ASSIGN_OR_RETURN(FrameworkExport result,
-                           ExportPipelinesToHetu(OnePipeline(in)));
-  result.plan = std::move(result.pipelines.pipelines.front().plan);
-  result.pipelines = {};
-  return result;
+  return ExportAsPipelines(in, ExportPipelinesToHetu);
 }
 
 }  // namespace tangram

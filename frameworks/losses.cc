@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "frameworks/lower_plan.h"
+#include "frameworks/replica_pipelines.h"
 
 namespace tangram {
 namespace {
@@ -158,7 +159,7 @@ std::vector<std::string> ListLosses(const PlannedPipelines& planned,
       losses.Compare("state_fraction", before.state_fraction,
                      after.state_fraction);
     }
-    losses.SetPrefix(absl::StrCat("pipelines[", r, "].plan."));
+    losses.SetPrefix(PlanPrefix(plan, r));
     ComparePlans(planned.model, before.plan, after.plan, losses);
   }
   return losses.Take();

@@ -1,8 +1,10 @@
 #include "frameworks/replica_pipelines.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
 #include "frameworks/lower_plan.h"
 #include "frameworks/refusal.h"
 
@@ -29,6 +31,17 @@ PlannedPipelines OnePipeline(const PlannedTraining& planned) {
        .num_microbatches = planned.training.global_batch_size /
                            planned.plan.pipeline_microbatch_size}};
   return pipelines;
+}
+
+absl::StatusOr<FrameworkExport> ExportAsPipelines(
+    const PlannedTraining& planned,
+    absl::FunctionRef<absl::StatusOr<FrameworkExport>(const PlannedPipelines&)>
+        export_pipelines) {
+  TANGRAM_ASSIGN_OR_RETURN(FrameworkExport result,
+                           export_pipelines(OnePipeline(planned)));
+  result.plan = std::move(result.pipelines.pipelines.front().plan);
+  result.pipelines = {};
+  return result;
 }
 
 std::string PlanPrefix(const ReplicatedPlan& plan, size_t pipeline) {

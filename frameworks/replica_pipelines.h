@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/base/obstacles.h"
 #include "common/domain/model_spec.h"
@@ -33,6 +35,12 @@ struct ReplicaPipeline {
 // A plan of one pipeline as a plan of several, in which its fields are without
 // a prefix (PlanPrefix).
 PlannedPipelines OnePipeline(const PlannedTraining& planned);
+
+// Exports a plan of one pipeline with `export_pipelines`, as OnePipeline.
+absl::StatusOr<FrameworkExport> ExportAsPipelines(
+    const PlannedTraining& planned,
+    absl::FunctionRef<absl::StatusOr<FrameworkExport>(const PlannedPipelines&)>
+        export_pipelines);
 
 // Returns "pipelines[1].plan."; empty for the only pipeline.
 std::string PlanPrefix(const ReplicatedPlan& plan, size_t pipeline);

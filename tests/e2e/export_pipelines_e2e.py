@@ -8,41 +8,19 @@ import subprocess
 import harness
 import trained_by_gpu
 from harness import BAD_INPUT
+from plan_parts import equal, replica, stage, uneven
 
 C2 = os.path.join(harness.SOURCE, "deploy/clusters/c2-modern-het.yaml")
 LAYERS = 8
 
 
-def stage(begin, end, tp, gpus, dp=1, mask=0):
-    runs = [{"num_layers": end - begin, "mask": mask}]
-    return {"plan": {"begin": {"layer": begin}, "end": {"layer": end},
-                     "parallelism": {"tp_degree": tp, "cp_degree": 1,
-                                     "dp_degree": dp, "ep_degree": 1},
-                     "recompute": runs},
-            "gpus": [{"node": node, "first": first, "count": count}
-                     for node, first, count in gpus], "island": -1}
-
-
-def replica(microbatch, count, *stages):
-    return {"num_microbatches": count,
-            "plan": {"pipeline_microbatch_size": microbatch,
-                     "stages": list(stages)}}
-
-
-def uneven():
-    """A tp of 4 on A100, 2 and 1 on H100; shares of 40 and 24 samples."""
-    return [replica(2, 20, stage(0, LAYERS + 2, 4, [("a100-0", 0, 4)])),
-            replica(2, 12, stage(0, 6, 2, [("h100-0", 0, 2)]),
-                    stage(6, LAYERS + 2, 1, [("h100-1", 1, 1)]))]
-
-
-def even():
+def even(layers):
     """Two unlike cuts, tp 2 everywhere, and a replicated pipeline."""
     return [replica(4, 8, stage(0, 4, 2, [("a100-0", 0, 4)], dp=2),
-                    stage(4, LAYERS + 2, 2, [("a100-1", 0, 4)], dp=2)),
+                    stage(4, layers + 2, 2, [("a100-1", 0, 4)], dp=2)),
             replica(2, 8, stage(0, 7, 2, [("h100-0", 0, 2)]),
-                    stage(7, LAYERS + 2, 2, [("h100-1", 0, 2)])),
-            replica(2, 8, stage(0, LAYERS + 2, 2, [("h100-2", 0, 2)]))]
+                    stage(7, layers + 2, 2, [("h100-1", 0, 2)])),
+            replica(2, 8, stage(0, layers + 2, 2, [("h100-2", 0, 2)]))]
 
 
 def with_sequence_parallelism(pipelines):
@@ -89,13 +67,13 @@ class ExportPipelines(harness.Folder):
                 ("hetu", trained_by_gpu.hetu, with_sequence_parallelism)):
             for make in uneven, even:
                 with self.subTest(f"{target}, {make.__name__}"):
-                    document, text = self.exported(target, as_trained(make()))
+                    document, text = self.exported(target, as_trained(make(LAYERS)))
                     self.assertEqual(read(self.folder_of(target)),
                                      trained_by_gpu.plan(document))
                     self.assertNotIn("pipelines[", text)  # No loss.
 
     def test_flashflex_has_a_program_where_it_weighs_samples_unlike(self):
-        _, text = self.exported("flashflex", uneven())
+        _, text = self.exported("flashflex", uneven(LAYERS))
         self.assertFalse(trained_by_gpu.weighs_by_itself(
             self.folder_of("flashflex")))
         self.assertIn("every sample weighs the same, by weigh_pipelines.py",
@@ -104,18 +82,14 @@ class ExportPipelines(harness.Folder):
         compile(self.read("flashflex/weigh_pipelines.py"), "program", "exec")
 
     def test_flashflex_alone_trains_equal_shares(self):
-        self.exported("flashflex", [
-            replica(2, 16, stage(0, 4, 2, [("a100-0", 0, 2)]),
-                    stage(4, LAYERS + 2, 2, [("a100-0", 2, 2)])),
-            replica(4, 8, stage(0, 7, 2, [("h100-0", 0, 2)]),
-                    stage(7, LAYERS + 2, 2, [("h100-1", 0, 2)]))])
+        self.exported("flashflex", equal(LAYERS))
         self.assertTrue(trained_by_gpu.weighs_by_itself(
             self.folder_of("flashflex")))
         self.assertNotIn("weigh_pipelines", self.read("flashflex/launch.sh"))
 
     def test_hetu_recomputes_activations_of_single_layers(self):
         activation = 1 << 7
-        pipelines = with_sequence_parallelism(uneven())
+        pipelines = with_sequence_parallelism(uneven(LAYERS))
         pipelines[1]["plan"]["stages"][1]["plan"]["recompute"] = [
             {"num_layers": 1}, {"num_layers": 2, "mask": activation},
             {"num_layers": 1}]
@@ -126,7 +100,7 @@ class ExportPipelines(harness.Folder):
         self.assertEqual(config["recompute_layer_idxs_list"], [[], [6, 7]])
 
     def test_hetu_is_launched_with_the_files(self):
-        self.exported("hetu", uneven())
+        self.exported("hetu", uneven(LAYERS))
         checkout = os.path.join(self.folder, "Hetu/examples/pretrain")
         programs = os.path.join(self.folder, "bin")
         os.makedirs(checkout)
@@ -196,7 +170,7 @@ class ExportPipelines(harness.Folder):
             self.assertEqual(self.visible_to_flashflex(host), devices)
 
     def test_flashflex_runs_flash_attention_where_it_runs(self):
-        document = self.write_plan(uneven())
+        document = self.write_plan(uneven(LAYERS))
         for device in document["cluster"]["devices"]:
             if device["type"].startswith("A100"):
                 del device["supports_flash_attention"]
@@ -209,7 +183,7 @@ class ExportPipelines(harness.Folder):
 
     def test_hosts_that_look_like_numbers_are_names(self):
         names = {"a100-0": "08", "h100-0": "8", "h100-1": "010"}
-        document = self.write_plan(uneven())
+        document = self.write_plan(uneven(LAYERS))
         text = json.dumps(document)
         for name, other in names.items():
             text = text.replace(json.dumps(name), json.dumps(other))
@@ -224,7 +198,7 @@ class ExportPipelines(harness.Folder):
 
     def test_hosts_need_names_that_scripts_can_have(self):
         for name in "a b", "x) rm -rf /tmp/x;; y", "$(id)", "a'\"", "a\n":
-            document = self.write_plan(uneven())
+            document = self.write_plan(uneven(LAYERS))
             self.write("plan.json", json.dumps(document).replace(
                 '"h100-1"', json.dumps(name)))
             for target in "flashflex", "hetu":
@@ -235,7 +209,7 @@ class ExportPipelines(harness.Folder):
                         os.path.join(self.folder, "out")))
 
     def test_settings_that_get_lost_are_named_with_their_pipeline(self):
-        pipelines = uneven()
+        pipelines = uneven(LAYERS)
         stages = pipelines[1]["plan"]["stages"]
         stages[0]["plan"]["recompute"] = [{"num_layers": 1},
                                           {"num_layers": 5, "mask": 1023}]
@@ -280,7 +254,7 @@ class ExportPipelines(harness.Folder):
         self.assertLess(several_s * 1.02, one_s)
 
     def test_lossy_exports_write_nothing_unless_allowed(self):
-        self.write_plan(even())
+        self.write_plan(even(LAYERS))
         run = self.run_tangram("export", "plan.json", "--to", "flashflex",
                                "-o", "out")
         self.assertIn("data: yours; becomes synthetic", run.stdout)
@@ -293,7 +267,7 @@ class ExportPipelines(harness.Folder):
                    "-o", "out")
 
     def test_refusals_name_the_pipeline(self):
-        pipelines = even()
+        pipelines = even(LAYERS)
         pipelines[0]["plan"]["stages"][1] = stage(
             4, LAYERS + 2, 4, [("a100-1", 0, 4)])
         for target in "flashflex", "hetu":
@@ -301,7 +275,7 @@ class ExportPipelines(harness.Folder):
                          f"{target}: pipelines[0].plan.stages[1].plan."
                          "parallelism.dp_degree: 1; expected 2 as in the first "
                          "stage: replicas are whole pipelines")
-        pipelines = uneven()
+        pipelines = uneven(LAYERS)
         pipelines[1] = replica(
             4, 6, stage(0, LAYERS + 2, 2, [("h100-0", 0, 2)]))
         self.refused("hetu", pipelines,

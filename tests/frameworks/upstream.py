@@ -23,7 +23,9 @@ sys.path.insert(0, os.path.join(SOURCE, "scripts"))
 import exporting_table  # noqa: E402  It reads the same arguments.
 
 sys.path.append(os.path.join(SOURCE, "tests/testing"))
+import plan_parts  # noqa: E402
 import report_skips  # noqa: E402
+from plan_parts import equal, replica, uneven  # noqa: E402,F401
 
 TANGRAM = os.path.join(BIN, "tangram")
 CLUSTERS = os.path.join(SOURCE, "deploy/clusters")
@@ -144,12 +146,7 @@ def stage(begin, end, tp, dp, gpus, recomputed=False):
     runs = [{"num_layers": end - begin, "mask": mask}]
     if begin == 0 and recomputed:  # The embedding is not recomputed.
         runs = [{"num_layers": 1}, {"num_layers": end - 1, "mask": mask}]
-    return {"plan": {"begin": {"layer": begin}, "end": {"layer": end},
-                     "parallelism": {"tp_degree": tp, "cp_degree": 1,
-                                     "dp_degree": dp, "ep_degree": 1},
-                     "recompute": runs},
-            "gpus": [{"node": node, "first": first, "count": count}
-                     for node, first, count in gpus], "island": -1}
+    return plan_parts.stage(begin, end, tp, gpus, dp, runs)
 
 
 def spans(gpus):
@@ -162,20 +159,6 @@ PIPELINES_OF = ["--cluster", f"{CLUSTERS}/c2-modern-het.yaml", "--model",
                 "llama2-7b", "--layers", "8", "--seq", "4096",
                 "--global-batch", "64", "--precision", "bf16", "--runtime",
                 "any", "--parallelizer", "uniform"]
-
-
-def replica(microbatch, count, *stages):
-    """Makes a pipeline of a plan file of several."""
-    return {"num_microbatches": count,
-            "plan": {"pipeline_microbatch_size": microbatch,
-                     "stages": list(stages)}}
-
-
-def uneven(layers):
-    """tp 4 on A100, 2 and 1 on H100; shares of 40 and 24 samples."""
-    return [replica(2, 20, stage(0, layers + 2, 4, 1, [("a100-0", 0, 4)])),
-            replica(2, 12, stage(0, 6, 2, 1, [("h100-0", 0, 2)]),
-                    stage(6, layers + 2, 1, 1, [("h100-1", 1, 1)]))]
 
 
 def three_shapes(layers):
@@ -194,15 +177,6 @@ def crossing(layers):
                     stage(5, layers + 2, 1, 1, [("h100-0", 0, 1)])),
             replica(2, 16, stage(0, 5, 1, 1, [("h100-0", 1, 1)]),
                     stage(5, layers + 2, 1, 1, [("a100-0", 1, 1)]))]
-
-
-def equal(layers):
-    """Two unlike cuts, tp 2 everywhere, 32 samples each in microbatches of 2
-    and 4."""
-    return [replica(2, 16, stage(0, 4, 2, 1, [("a100-0", 0, 2)]),
-                    stage(4, layers + 2, 2, 1, [("a100-0", 2, 2)])),
-            replica(4, 8, stage(0, 7, 2, 1, [("h100-0", 0, 2)]),
-                    stage(7, layers + 2, 2, 1, [("h100-1", 0, 2)]))]
 
 
 def make_plan(folder, arguments):

@@ -122,30 +122,18 @@ class PortfolioPlanner : public ClusterPlanner {
     }
     std::vector<std::string> scout = everyone;
     if (Scout() != nullptr) scout = {std::string(kScout)};
-    PlannerChoice near = choice_;
-    near.search.polishes_far = false;
-    PortfolioPlanner quick(members_, std::move(near), runtimes_,
+    PortfolioPlanner quick(members_, ChoiceForGroups(), runtimes_,
                            MembersAsked::kSuitable);
-    PlanningStats stats = result.stats;
     const auto plan_with = [&](PortfolioPlanner& planner,
                                const std::vector<std::string>& names) {
-      return [&](const PlanRequest& part) -> absl::StatusOr<PlanResult> {
-        TANGRAM_ASSIGN_OR_RETURN(
-            PlanResult planned,
-            planner.PlanFreelyWith(names, part, observer, kInfinity));
-        AddStats(planned.stats, stats);
-        return planned;
+      return [&](const PlanRequest& part) {
+        return planner.PlanFreelyWith(names, part, observer, kInfinity);
       };
     };
-    TANGRAM_RETURN_IF_ERROR(
-        PlanPipelines(request,
-                      {.max_pipelines = choice_.search.max_pipelines,
-                       .min_gain = choice_.search.min_island_gain,
-                       .quick = plan_with(quick, scout),
-                       .thorough = plan_with(*this, everyone)},
-                      observer, result));
-    result.stats = stats;
-    return absl::OkStatus();
+    return Combine(request,
+                   {.quick = plan_with(quick, scout),
+                    .thorough = plan_with(*this, everyone)},
+                   observer, result);
   }
 
   // Likewise for the runtime of the request, if it trains several pipelines.
@@ -159,35 +147,50 @@ class PortfolioPlanner : public ClusterPlanner {
     }
     PlanRequest as_trained = request;
     as_trained.training = runtime->Train(request.training);
-    PlannerChoice near = choice_;
-    near.search.polishes_far = false;
-    PlanningStats stats = result.stats;
-    const auto with_stats =
-        [&](absl::StatusOr<PlanResult> planned) -> absl::StatusOr<PlanResult> {
-      if (planned.ok()) AddStats(planned->stats, stats);
-      return planned;
+    const PlannerChoice near = ChoiceForGroups();
+    const auto thorough = [&](const PlanRequest& part) {
+      return PlanOnce(part, observer);
     };
     const auto scouted =
         [&](const PlanRequest& part) -> absl::StatusOr<PlanResult> {
-      if (Scout() == nullptr) return with_stats(PlanOnce(part, observer));
+      if (Scout() == nullptr) return thorough(part);
       RuntimeSearch search(*runtime, near, part, observer);
       TANGRAM_RETURN_IF_ERROR(search.Scout(*Scout()));
-      return with_stats(search.Finish({}));
+      return search.Finish({});
     };
-    TANGRAM_RETURN_IF_ERROR(PlanPipelines(
-        as_trained,
-        {.max_pipelines = choice_.search.max_pipelines,
-         .min_gain = choice_.search.min_island_gain,
-         .quick = scouted,
-         .thorough =
-             [&](const PlanRequest& part) {
-               return with_stats(PlanOnce(part, observer));
-             },
-         .takes =
-             [&](const ReplicatedPlan& plan) {
-               return runtime->CheckPipelines(as_trained, plan).ok();
-             }},
-        observer, result));
+    return Combine(as_trained,
+                   {.quick = scouted,
+                    .thorough = thorough,
+                    .takes =
+                        [&](const ReplicatedPlan& plan) {
+                          return runtime->CheckPipelines(as_trained, plan).ok();
+                        }},
+                   observer, result);
+  }
+
+  // Groups of nodes are polished a little while they are compared.
+  PlannerChoice ChoiceForGroups() const {
+    PlannerChoice choice = choice_;
+    choice.search.polishes_far = false;
+    return choice;
+  }
+
+  // Combines the plans of groups of nodes that the planners of `search` make,
+  // and adds their stats to those of `result`.
+  absl::Status Combine(const PlanRequest& request, PipelinesSearch search,
+                       PlanObserver& observer, PlanResult& result) {
+    PlanningStats stats = result.stats;
+    for (PlanOnePipeline* const plan : {&search.quick, &search.thorough}) {
+      *plan = [&stats, uncounted = std::move(*plan)](
+                  const PlanRequest& part) -> absl::StatusOr<PlanResult> {
+        TANGRAM_ASSIGN_OR_RETURN(PlanResult planned, uncounted(part));
+        AddStats(planned.stats, stats);
+        return planned;
+      };
+    }
+    search.max_pipelines = choice_.search.max_pipelines;
+    search.min_gain = choice_.search.min_island_gain;
+    TANGRAM_RETURN_IF_ERROR(PlanPipelines(request, search, observer, result));
     result.stats = stats;
     return absl::OkStatus();
   }
