@@ -1,0 +1,77 @@
+#include "coordinator/planners/rivals/listed/listed_search.h"
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "common/base/status_macros.h"
+#include "coordinator/islands/build_islands.h"
+#include "coordinator/planners/constraints/resolve_constraints.h"
+
+namespace tangram {
+namespace {
+
+class ListedSearch : public PlanSearch {
+ public:
+  ListedSearch(std::vector<Island> islands, ListedPlans plans)
+      : islands_(std::move(islands)), plans_(std::move(plans)) {}
+
+  absl::StatusOr<std::vector<Proposal>> Propose(
+      absl::Span<const Refusal> /*refused*/) override {
+    std::vector<Proposal> proposals;
+    if (next_ < plans_.proposals.size()) {
+      proposals.push_back(std::move(plans_.proposals[next_++]));
+    }
+    return proposals;
+  }
+
+  absl::StatusOr<PlanFindings> Conclude(const Judgement&) override {
+    return PlanFindings{.islands = std::move(islands_),
+                        .stats = {.finalists = static_cast<int64_t>(next_)},
+                        .notes = std::move(plans_.notes),
+                        .why_none = std::move(plans_.why_none),
+                        .exhausted = plans_.limits.empty(),
+                        .limits = std::move(plans_.limits)};
+  }
+
+ private:
+  std::vector<Island> islands_;
+  ListedPlans plans_;
+  size_t next_ = 0;  // Index of the next proposal.
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<Island>> IslandsToShow(const PlanRequest& request,
+                                                  PlanObserver& observer) {
+  if (request.cluster->nodes.empty()) {
+    return absl::InvalidArgumentError("cluster.nodes: none; expected a node");
+  }
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<int> left_out,
+                           ExcludedNodes(request.constraints, request.cluster));
+  TANGRAM_ASSIGN_OR_RETURN(
+      IslandSet set,
+      BuildIslands(request.cluster, request.training.precision, {}, left_out,
+                   {.should_stop = [&] { return observer.ShouldStop(); }}));
+  return std::move(set.islands);
+}
+
+void NamePlaces(const std::vector<Island>& islands, const std::string& planner,
+                PipelinePlan& plan) {
+  for (PlacedStage& stage : plan.stages) {
+    stage.made_by = planner;
+    for (const Island& island : islands) {
+      for (const int node : island.nodes) {
+        if (!stage.gpus.empty() && stage.gpus.front().node == node) {
+          stage.island = island.id;
+        }
+      }
+    }
+  }
+}
+
+std::unique_ptr<PlanSearch> ProposeInOrder(std::vector<Island> islands,
+                                           ListedPlans plans) {
+  return std::make_unique<ListedSearch>(std::move(islands), std::move(plans));
+}
+
+}  // namespace tangram
