@@ -16,6 +16,8 @@ std::string FeatureList(const PlannerFeatures& features) {
     if (has) names.push_back(name);
   };
   add(features.heterogeneous, "unlike GPUs");
+  add(features.leaves_out_gpus, "parts of clusters");
+  add(features.parallelizers, "parallelizers");
   add(features.mixes_parallelizers, "mixes of parallelizers");
   add(features.constraints, "constraints");
   add(features.runtimes, "runtimes");

@@ -175,6 +175,7 @@ TEST_P(PlannerConformanceTest, NoPlanHasAReason) {
 // must be one of its answers, as no planner can know better without changing
 // them.
 TEST_P(PlannerConformanceTest, OnOneIslandThePlanIsTheParallelizersOwn) {
+  if (!planner().features.parallelizers) return;
   const PlanRequest request =
       TestRequest({GroupOf("only", "V100-32", /*num_nodes=*/2, 4)});
   ASSERT_OK_AND_ASSIGN(
@@ -206,8 +207,7 @@ TEST_P(PlannerConformanceTest, OnOneIslandThePlanIsTheParallelizersOwn) {
 }
 
 TEST_P(PlannerConformanceTest, MoreGpusNeverMakeItSlower) {
-  // A planner for equal GPUs slows down with weaker ones.
-  if (!planner().features.heterogeneous) return;
+  if (!planner().features.leaves_out_gpus) return;
   for (uint32_t seed = 0; seed < kPlannerSeeds; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     std::vector<TestGroup> groups = MixedGroups(seed);
@@ -242,6 +242,29 @@ TEST_P(PlannerConformanceTest, KeepsLimitsOfStages) {
   for (const PlacedStage& stage : result.plan->stages) {
     EXPECT_EQ(stage.plan.parallelism.tp_degree, 2);
   }
+}
+
+TEST_P(PlannerConformanceTest, RefusesConstraintsThatItDoesNotMeet) {
+  if (planner().features.constraints) return;
+  PlanRequest request = TestRequest({GroupOf("a", "V100-16", 2, 4)});
+  const auto refuses = [](const std::string& field) {
+    return testing::StatusIs(absl::StatusCode::kInvalidArgument,
+                             HasSubstr(field));
+  };
+  request.constraints.exclude_nodes = {request.cluster->nodes[1].name};
+  EXPECT_THAT(Plan(request), refuses("constraints: planner"));
+  request.constraints = {};
+  request.pipeline_microbatch_size = 2;
+  EXPECT_THAT(Plan(request), refuses("pipeline_microbatch_size: 2; planner"));
+}
+
+TEST_P(PlannerConformanceTest, RefusesRuntimesThatItDoesNotPlanFor) {
+  if (planner().features.runtimes) return;
+  PlanRequest request = TestRequest({GroupOf("a", "V100-32", 1, 4)});
+  request.constraints.runtime = "megatron";
+  EXPECT_THAT(Plan(request),
+              testing::StatusIs(absl::StatusCode::kInvalidArgument,
+                                HasSubstr("megatron; planner")));
 }
 
 TEST_P(PlannerConformanceTest, PlansForARuntime) {

@@ -65,6 +65,31 @@ PlanAlternative AlternativeOf(const PlanResult& result,
   return alternative;
 }
 
+// Returns an error if the planner does not do what the request asks for.
+// Runtime auto only prefers plans, so it is no demand.
+absl::Status CheckMeets(const PlannerInfo& planner,
+                        const PlanRequest& request) {
+  PlanConstraints others = request.constraints;
+  others.runtime.clear();
+  if (!planner.features.constraints && !others.none()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("constraints: planner ", planner.name,
+                     " meets none but --runtime auto and any; expected none"));
+  }
+  if (!planner.features.constraints && request.pipeline_microbatch_size > 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "pipeline_microbatch_size: ", request.pipeline_microbatch_size,
+        "; planner ", planner.name, " chooses it itself; expected 0"));
+  }
+  const std::string& runtime = request.constraints.runtime;
+  if (!planner.features.runtimes && !request.constraints.asks_all_runtimes()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "constraints.runtime: ", runtime, "; planner ", planner.name,
+        " plans for no framework; expected ", kAutoRuntime, " or none"));
+  }
+  return absl::OkStatus();
+}
+
 class PortfolioPlanner : public ClusterPlanner {
  public:
   PortfolioPlanner(std::vector<PortfolioMember> members, PlannerChoice choice,
@@ -76,6 +101,9 @@ class PortfolioPlanner : public ClusterPlanner {
 
   absl::StatusOr<PlanResult> Plan(const PlanRequest& request,
                                   PlanObserver& observer) override {
+    if (!choice_.planner->features.parallelizers) {
+      return PlanWithoutMembers(request, observer);
+    }
     TANGRAM_ASSIGN_OR_RETURN(PlanResult result, PlanOnce(request, observer));
     if (!result.plan.has_value()) {
       TANGRAM_RETURN_IF_ERROR(Explain(request, observer, result));
@@ -110,6 +138,29 @@ class PortfolioPlanner : public ClusterPlanner {
     std::vector<std::string> limits;  // All limits of alternatives without one.
     std::vector<std::string> left_out;  // Members that are in no mix.
   };
+
+  // Plans with a planner that asks no parallelizer.
+  absl::StatusOr<PlanResult> PlanWithoutMembers(const PlanRequest& request,
+                                                PlanObserver& observer) {
+    TANGRAM_RETURN_IF_ERROR(CheckMeets(*choice_.planner, request));
+    PlanRequest free = request;
+    free.constraints.runtime.clear();
+    TANGRAM_ASSIGN_OR_RETURN(
+        PlanResult result,
+        CreateJudgedPlanner(choice_, *members_.front().source, /*asked=*/{})
+            ->Plan(free, observer));
+    if (!result.has_plan()) {
+      result.certificate.reset();
+      return result;
+    }
+    if (!request.constraints.runtime.empty()) {
+      result.notes.push_back(
+          absl::StrCat("planner ", choice_.planner->name,
+                       " plans for no framework: the plan is of any kind"));
+    }
+    TANGRAM_RETURN_IF_ERROR(Certify(request, result));
+    return result;
+  }
 
   // Looks for several pipelines that are faster than that of `result`. The
   // scout plans their nodes, and all members those of the best.

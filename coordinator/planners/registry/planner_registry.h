@@ -20,11 +20,18 @@ namespace tangram {
 // The features of a planner. The conformance suite reads them to decide which
 // behaviour to demand, and the portfolio to decide which searches to try.
 struct PlannerFeatures {
+  // Asks parallelizers for slice plans. Without them, it plans once, whichever
+  // parallelizers there are.
+  bool parallelizers = false;
   // One pipeline may hold slice plans of several parallelizers.
   bool mixes_parallelizers = false;
-  // Models the differences between GPUs, so more GPUs never give a slower plan.
+  // Models the differences between GPUs.
   bool heterogeneous = false;
-  // Meets PlanRequest::constraints, apart from the runtime.
+  // Leaves out GPUs that would hold a plan back, so more GPUs never give a
+  // slower plan.
+  bool leaves_out_gpus = false;
+  // Meets PlanRequest::constraints, apart from the runtime, and its
+  // pipeline_microbatch_size.
   bool constraints = false;
   // Meets PipelineRules, so it can plan for a runtime.
   bool runtimes = false;
