@@ -9,6 +9,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "cli/args/compare_command_line.h"
 #include "cli/args/coordinator_options.h"
 #include "cli/args/exit_code.h"
 #include "cli/args/framework_command_line.h"
@@ -121,6 +122,9 @@ class Parser {
     app_.get_formatter()->column_width(kHelpColumn);
     AddPlan(*Add("plan", "Plan a model on a cluster", plan_), plan_);
 
+    AddCompare(
+        *Add("compare", "Compare the plans of several planners", compare_),
+        compare_);
     AddIslands();
     AddEvaluate(
         *Add("evaluate", "Predict time and memory of a plan", evaluate_),
@@ -354,6 +358,7 @@ class Parser {
   CLI::App app_;
   std::vector<std::pair<CLI::App*, std::function<Command()>>> subcommands_;
   PlanOptions plan_;
+  CompareOptions compare_;
   IslandsOptions islands_;
   EvaluateOptions evaluate_;
   ExplainOptions explain_;

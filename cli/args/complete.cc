@@ -40,12 +40,15 @@ std::vector<std::string> RuntimeNames() {
   return names;
 }
 
-// "node_order=": the options of all planners, each once.
-std::vector<std::string> PlannerOptionNames() {
+// "node_order=": the options of all planners, each once; or
+// "whole-cluster.node_order=".
+std::vector<std::string> PlannerOptionNames(bool names_planner) {
   std::set<std::string> names;
   for (const PlannerInfo& planner : BuiltinPlanners().planners()) {
+    const std::string prefix =
+        names_planner ? absl::StrCat(planner.name, ".") : "";
     for (const PlannerOption& option : planner.options) {
-      names.insert(absl::StrCat(option.name, "="));
+      names.insert(absl::StrCat(prefix, option.name, "="));
     }
   }
   return {names.begin(), names.end()};
@@ -75,8 +78,12 @@ std::vector<std::string> KnownValues(const std::string& name,
   if (name == "--model") return BuiltinModelNames();
   if (name == "--device" || name == "GPU") return DeviceNames();
   if (name == "--parallelizer") return ParallelizerNames();
-  if (name == "--planner") return NamesOf(BuiltinPlanners().planners());
-  if (name == "--planner-option") return PlannerOptionNames();
+  if (name == "--planner" || name == "--planners") {
+    return NamesOf(BuiltinPlanners().planners());
+  }
+  if (name == "--planner-option") {
+    return PlannerOptionNames(absl::StartsWith(value, "PLANNER."));
+  }
   if (name == "--precision") return PrecisionNames();
   if (name == "--optimizer") return OptimizerNames();
   if (name == "--progress") return {"always", "auto", "never"};

@@ -88,6 +88,16 @@ struct PlanOptions {
   bool quiet = false;    // Print no plan and no progress.
 };
 
+// One request for several planners. `plan` holds the options of the request, of
+// the search and of the coordinator.
+struct CompareOptions {
+  PlanOptions plan;
+  std::vector<std::string> planners;  // Empty: all.
+  // "PLANNER.NAME=VALUE".
+  std::vector<std::string> planner_options;
+  std::string output_folder;  // Keeps the answers; empty: none.
+};
+
 struct IslandsOptions {
   ClusterChoice cluster;
   IslandTolerances tolerances;
@@ -270,15 +280,17 @@ struct HelpOptions {
   std::string text;
 };
 
-using Command = std::variant<
-    PlanOptions, IslandsOptions, EvaluateOptions, ExplainOptions, DiffOptions,
-    ReportOptions, RunOptions, ExportOptions, ImportPlanOptions,
-    ImportClusterOptions, ImportModelOptions, ImportProfileOptions,
-    ShowProfileOptions, ValidateOptions, ModelsOptions, DevicesOptions,
-    ParallelizersOptions, PlannersOptions, HealthOptions, ListJobsOptions,
-    ShowJobOptions, WatchJobOptions, TraceJobOptions, ListWorkersOptions,
-    ReleaseWorkerOptions, TopOptions, CancelJobOptions, CompletionOptions,
-    CompleteOptions, ManualOptions, VersionOptions, HelpOptions>;
+using Command =
+    std::variant<PlanOptions, CompareOptions, IslandsOptions, EvaluateOptions,
+                 ExplainOptions, DiffOptions, ReportOptions, RunOptions,
+                 ExportOptions, ImportPlanOptions, ImportClusterOptions,
+                 ImportModelOptions, ImportProfileOptions, ShowProfileOptions,
+                 ValidateOptions, ModelsOptions, DevicesOptions,
+                 ParallelizersOptions, PlannersOptions, HealthOptions,
+                 ListJobsOptions, ShowJobOptions, WatchJobOptions,
+                 TraceJobOptions, ListWorkersOptions, ReleaseWorkerOptions,
+                 TopOptions, CancelJobOptions, CompletionOptions,
+                 CompleteOptions, ManualOptions, VersionOptions, HelpOptions>;
 
 }  // namespace tangram
 

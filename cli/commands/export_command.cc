@@ -1,6 +1,3 @@
-#include <sys/stat.h>
-
-#include <cerrno>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -24,17 +21,6 @@
 
 namespace tangram {
 namespace {
-
-absl::Status MakeFolder(const std::string& path) {
-  struct stat info = {};
-  if (mkdir(path.c_str(), 0777) == 0) return absl::OkStatus();
-  if (errno == EEXIST && stat(path.c_str(), &info) == 0 &&
-      S_ISDIR(info.st_mode)) {
-    return absl::OkStatus();
-  }
-  return absl::ErrnoToStatus(errno,
-                             absl::StrCat(path, ": the folder cannot be made"));
-}
 
 absl::Status WriteFiles(const std::string& folder,
                         const std::vector<ExportedFile>& exported) {

@@ -99,6 +99,16 @@ class TemporaryFiles {
 
 }  // namespace
 
+absl::Status MakeFolder(const std::string& path) {
+  struct stat info = {};
+  if (mkdir(path.c_str(), 0777) == 0) return absl::OkStatus();
+  if (errno == EEXIST && stat(path.c_str(), &info) == 0 &&
+      S_ISDIR(info.st_mode)) {
+    return absl::OkStatus();
+  }
+  return FileError(path, "the folder cannot be made");
+}
+
 absl::Status CheckWritable(const std::string& path) {
   struct stat info = {};
   if (stat(path.c_str(), &info) == 0) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "coordinator/islands/build_islands.h"
 #include "coordinator/planners/constraints/resolve_constraints.h"
@@ -24,7 +25,13 @@ class ListedSearch : public PlanSearch {
     return proposals;
   }
 
-  absl::StatusOr<PlanFindings> Conclude(const Judgement&) override {
+  absl::StatusOr<PlanFindings> Conclude(const Judgement& judgement) override {
+    if (judgement.chosen > 0) {
+      plans_.notes.push_back(
+          absl::StrCat("plans that the planner ranks above this one and that "
+                       "do not fit: ",
+                       judgement.chosen));
+    }
     return PlanFindings{.islands = std::move(islands_),
                         .stats = {.finalists = static_cast<int64_t>(next_)},
                         .notes = std::move(plans_.notes),

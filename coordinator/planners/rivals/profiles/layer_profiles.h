@@ -12,7 +12,7 @@
 #include "common/domain/model_spec.h"
 #include "common/domain/training_options.h"
 
-// What layer profilers measure: the times and the memory of single layers on
+// The figures that layer profilers measure: the times and the memory of single layers on
 // single GPU types. Metis, Sailor, AMP and HARP plan from such tables. Pure.
 namespace tangram {
 
@@ -25,7 +25,7 @@ struct LayerProfile {
   double parameters = 0;        // On one GPU.
   double gradient_bytes = 0;    // Likewise, as reduced between replicas.
   double state_bytes = 0;       // Weights, gradients and optimizer state.
-  double activation_bytes = 0;  // Of one microbatch, until its backward pass.
+  double activation_bytes = 0;  // Kept for each microbatch in flight.
   double transient_bytes = 0;   // During one pass.
   bool operator==(const LayerProfile&) const = default;
 };

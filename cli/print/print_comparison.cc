@@ -1,0 +1,231 @@
+#include "cli/print/print_comparison.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "cli/print/table.h"
+#include "common/base/format.h"
+#include "common/base/infinity.h"
+#include "common/sim/compare_plans.h"
+#include "nlohmann/json.hpp"
+
+namespace tangram {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double TimeOf(const PlannerAnswer& answer) {
+  return answer.has_plan() ? answer.file->result.iteration_time_s() : kInfinity;
+}
+
+// The pipelines of a plan, with their evaluations.
+std::vector<EvaluatedPlan> PipelinesOf(const PlanResult& result) {
+  if (result.plan) return {{*result.plan, result.evaluation}};
+  std::vector<EvaluatedPlan> pipelines;
+  const auto& replicas = result.replicated_plan->pipelines;
+  for (size_t r = 0; r < replicas.size(); ++r) {
+    pipelines.push_back(
+        {replicas[r].plan, result.replicated_evaluation.pipelines[r]});
+  }
+  return pipelines;
+}
+
+// The figures of a plan that are compared.
+struct Figures {
+  double iteration_time_s = 0;
+  std::optional<double> predicted_s;  // The planner's own estimate.
+  double memory_fraction = 0;         // The fullest GPU's.
+  int num_gpus = 0;
+  int num_stages = 0;
+  int num_pipelines = 1;
+  double planning_s = 0;
+
+  double prediction_error() const {
+    return *predicted_s / iteration_time_s - 1;
+  }
+};
+
+Figures FiguresOf(const PlanFile& file) {
+  Figures figures{.iteration_time_s = file.result.iteration_time_s(),
+                  .planning_s = file.provenance.wall_s};
+  if (file.result.closed_form_s > 0) {
+    figures.predicted_s = file.result.closed_form_s;
+  }
+  const std::vector<EvaluatedPlan> pipelines = PipelinesOf(file.result);
+  figures.num_pipelines = static_cast<int>(pipelines.size());
+  std::set<GpuId> gpus;
+  for (const EvaluatedPlan& pipeline : pipelines) {
+    figures.memory_fraction =
+        std::max(figures.memory_fraction, MemoryFraction(pipeline.evaluation));
+    figures.num_stages += pipeline.plan.num_stages();
+    for (const PlacedStage& stage : pipeline.plan.stages) {
+      gpus.insert(stage.gpus.begin(), stage.gpus.end());
+    }
+  }
+  figures.num_gpus = static_cast<int>(gpus.size());
+  return figures;
+}
+
+// Returns why a planner has no plan.
+std::string WhyNone(const PlannerAnswer& answer) {
+  if (!answer.file.ok()) return std::string(answer.file.status().message());
+  const std::optional<Infeasible>& why = answer.file->result.infeasible;
+  if (!why.has_value()) return "no plan";
+  if (why->bytes_short <= 0) return why->reason;
+  return absl::StrCat(why->reason, " (", FormatBytes(why->bytes_short),
+                      " short on each GPU)");
+}
+
+// "3", or "5 in 2 pipelines".
+std::string Stages(const Figures& figures) {
+  if (figures.num_pipelines == 1) return absl::StrCat(figures.num_stages);
+  return absl::StrCat(figures.num_stages, " in ", figures.num_pipelines,
+                      " pipelines");
+}
+
+// "flagscale and 3 more".
+std::string Frameworks(const PlannerAnswer& answer) {
+  const size_t count = answer.frameworks.size();
+  if (count == 0) return "none";
+  if (count == 1) return answer.frameworks.front();
+  return absl::StrCat(answer.frameworks.front(), " and ", count - 1, " more");
+}
+
+// Returns the differences that make plan `a` faster than `b`, in one sentence.
+std::string WhyFaster(const PlannerAnswer& a, const PlannerAnswer& b) {
+  const PlanResult& faster = a.file->result;
+  const PlanResult& slower = b.file->result;
+  std::vector<std::string> lines;
+  if (faster.plan && slower.plan) {
+    lines = ComparePlans({*slower.plan, slower.evaluation},
+                         {*faster.plan, faster.evaluation});
+    lines.erase(lines.begin());  // The time: it is in the table.
+  } else {
+    lines.push_back(
+        absl::StrCat("pipelines: ", FiguresOf(*b.file).num_pipelines, " -> ",
+                     FiguresOf(*a.file).num_pipelines));
+  }
+  const double change = TimeOf(b) / TimeOf(a) - 1;
+  if (lines.empty()) lines.emplace_back("stages and where they run");
+  return absl::StrCat(b.planner, " -> ", a.planner, ", ", FormatPercent(change),
+                      " faster: ", absl::StrJoin(lines, "; "));
+}
+
+void PrintTable(absl::Span<const PlannerAnswer> answers, Console& console) {
+  Table table({{"planner"},
+               {"iteration", Table::kRight},
+               {"its own estimate", Table::kRight},
+               {"memory", Table::kRight},
+               {"GPUs", Table::kRight},
+               {"stages", Table::kRight},
+               {"planned in", Table::kRight},
+               {"runs in"}});
+  for (const PlannerAnswer& answer : answers) {
+    if (!answer.has_plan()) {
+      table.AddRow({answer.planner, "no plan", "", "", "", "", "", ""});
+      continue;
+    }
+    const Figures figures = FiguresOf(*answer.file);
+    const std::string own =
+        figures.predicted_s
+            ? absl::StrFormat("%s, %+.1f %%",
+                              FormatSeconds(*figures.predicted_s),
+                              100 * figures.prediction_error())
+            : "";
+    table.AddRow({answer.planner, FormatSeconds(figures.iteration_time_s), own,
+                  FormatPercent(figures.memory_fraction),
+                  absl::StrCat(figures.num_gpus), Stages(figures),
+                  FormatSeconds(figures.planning_s), Frameworks(answer)});
+  }
+  console.out << Styled(console, Style::kBold, "Planners") << "\n"
+              << table.ToString();
+}
+
+void PrintWhyFaster(absl::Span<const PlannerAnswer> answers, Console& console) {
+  bool any = false;
+  for (size_t i = 0; i + 1 < answers.size(); ++i) {
+    if (!answers[i + 1].has_plan()) break;
+    if (!any) {
+      console.out << "\n"
+                  << Styled(console, Style::kBold, "Why one is faster") << "\n";
+    }
+    any = true;
+    console.out << WrapText(WhyFaster(answers[i], answers[i + 1]),
+                            /*indent=*/2, kOutputWidth);
+  }
+}
+
+void PrintWhyNone(absl::Span<const PlannerAnswer> answers, Console& console) {
+  bool any = false;
+  for (const PlannerAnswer& answer : answers) {
+    if (answer.has_plan()) continue;
+    if (!any) {
+      console.out << "\n"
+                  << Styled(console, Style::kBold, "Without a plan") << "\n";
+    }
+    any = true;
+    console.out << WrapText(absl::StrCat(answer.planner, ": ", WhyNone(answer)),
+                            /*indent=*/2, kOutputWidth);
+  }
+}
+
+Json View(const PlannerAnswer& answer) {
+  Json view = {{"planner", answer.planner}, {"has_plan", answer.has_plan()}};
+  if (!answer.has_plan()) {
+    view["reason"] = WhyNone(answer);
+    return view;
+  }
+  const Figures figures = FiguresOf(*answer.file);
+  view["iteration_time_s"] = figures.iteration_time_s;
+  if (figures.predicted_s) {
+    view["predicted_s"] = *figures.predicted_s;
+    view["prediction_error"] = figures.prediction_error();
+  }
+  view["memory_fraction"] = figures.memory_fraction;
+  view["gpus"] = figures.num_gpus;
+  view["stages"] = figures.num_stages;
+  view["pipelines"] = figures.num_pipelines;
+  view["planning_s"] = figures.planning_s;
+  view["frameworks"] = answer.frameworks;
+  view["notes"] = answer.file->result.notes;
+  return view;
+}
+
+}  // namespace
+
+void SortByTime(std::vector<PlannerAnswer>& answers) {
+  std::stable_sort(answers.begin(), answers.end(),
+                   [](const PlannerAnswer& a, const PlannerAnswer& b) {
+                     return TimeOf(a) < TimeOf(b);
+                   });
+}
+
+void PrintComparison(absl::Span<const PlannerAnswer> answers,
+                     Console& console) {
+  PrintTable(answers, console);
+  PrintWhyFaster(answers, console);
+  PrintWhyNone(answers, console);
+}
+
+void PrintComparisonAsJson(absl::Span<const PlannerAnswer> answers,
+                           Console& console) {
+  Json planners = Json::array();
+  for (const PlannerAnswer& answer : answers) planners.push_back(View(answer));
+  for (size_t i = 0; i + 1 < answers.size(); ++i) {
+    if (!answers[i + 1].has_plan()) break;
+    planners[i]["why_faster_than_next"] = WhyFaster(answers[i], answers[i + 1]);
+  }
+  const Json view = {{"format_version", "tangram.comparison/v1"},
+                     {"planners", std::move(planners)}};
+  constexpr int kIndent = 2;  // As in plan files.
+  console.out << view.dump(kIndent, ' ', /*ensure_ascii=*/false,
+                           Json::error_handler_t::replace)
+              << "\n";
+}
+
+}  // namespace tangram
