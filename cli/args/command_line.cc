@@ -9,6 +9,8 @@
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 #include "cli/args/compare_command_line.h"
 #include "cli/args/coordinator_options.h"
 #include "cli/args/exit_code.h"
@@ -17,6 +19,7 @@
 #include "cli/args/option_checks.h"
 #include "cli/args/plan_command_line.h"
 #include "cli/args/shared_options.h"
+#include "formats/export_profile/export_profile.h"
 
 namespace tangram {
 namespace {
@@ -24,6 +27,13 @@ namespace {
 // Column at which the help of an option begins. Most options end before it, and
 // the help of longer ones begins on the next line.
 constexpr int kHelpColumn = 34;
+
+std::string TargetNames(absl::Span<const ProfileTarget> targets) {
+  return absl::StrJoin(targets, ", ",
+                       [](std::string* out, const ProfileTarget& target) {
+                         absl::StrAppend(out, target.name);
+                       });
+}
 
 void AddEvaluate(CLI::App& app, EvaluateOptions& evaluate) {
   app.add_option("plan", evaluate.plan_file, "Plan file")
@@ -79,6 +89,32 @@ void AddRun(CLI::App& app, RunOptions& run) {
                  "Draw the first weights and the tokens with this seed")
       ->capture_default_str()
       ->check(WholeNumber(0, INT64_MAX, "a number of at least 0"));
+}
+
+void AddExportProfile(CLI::App& app, ExportProfileOptions& options) {
+  app.add_option("--to", options.target,
+                 absl::StrCat("Write for this planner: ",
+                              TargetNames(ProfileTargets())))
+      ->required()
+      ->type_name("PLANNER");
+  AddCluster(app, options.cluster, /*required=*/true);
+  AddProfiles(app, options.cluster);
+  AddModel(app, options.model, /*required=*/true);
+  AddTraining(app, options.training, /*required=*/true);
+  app.add_option("--max-tp", options.max_tp_degree,
+                 "Write tensor-parallel degrees up to N, powers of two")
+      ->capture_default_str()
+      ->check(WholeNumber(1, 64, "1 to 64"))
+      ->type_name("N");
+  app.add_option("--max-samples", options.max_samples,
+                 "Write microbatches of up to N samples, powers of two")
+      ->capture_default_str()
+      ->check(WholeNumber(1, 1024, "1 to 1024"))
+      ->type_name("N");
+  app.add_option("-o,--output", options.output_folder,
+                 "Write the files into this folder; make it if it is missing")
+      ->required()
+      ->type_name("FOLDER");
 }
 
 void AddValidate(CLI::App& app, ValidateOptions& validate) {
@@ -139,7 +175,7 @@ class Parser {
                    export_),
               export_);
     AddImports();
-    AddShowProfile();
+    AddProfile();
     AddValidate(
         *Add("validate", "Compare predictions with measured training runs",
              validate_),
@@ -198,14 +234,20 @@ class Parser {
         ->type_name("OTHER.json");
   }
 
-  void AddShowProfile() {
+  void AddProfile() {
     CLI::App* profile = app_.add_subcommand(
-        "profile", "Show measurements that override the cost model");
+        "profile",
+        "Show measured times, or write modelled ones for other planners");
     profile->require_subcommand(1);
     Add(*profile, "show", "Show what a profile holds", show_profile_)
         ->add_option("file", show_profile_.file, "Profile file")
         ->required()
         ->type_name("FILE");
+    AddExportProfile(
+        *Add(*profile, "export",
+             "Write the times of layers as profiles of another planner",
+             export_profile_),
+        export_profile_);
   }
 
   // Lists what can be named in other commands.
@@ -371,6 +413,7 @@ class Parser {
   ImportPlanOptions import_plan_;
   ImportProfileOptions import_profile_;
   ShowProfileOptions show_profile_;
+  ExportProfileOptions export_profile_;
   ValidateOptions validate_;
   ModelsOptions models_;
   DevicesOptions devices_;

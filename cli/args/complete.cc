@@ -10,6 +10,7 @@
 #include "formats/catalogue/models.h"
 #include "formats/config/device_catalogue.h"
 #include "formats/config/training_names.h"
+#include "formats/export_profile/export_profile.h"
 #include "formats/import_profile/import_profile.h"
 #include "frameworks/framework_table.h"
 #include "frameworks/import_plan.h"
@@ -65,6 +66,7 @@ std::vector<std::string> NamesOf(const Entries& entries) {
 // other options. `value` is the placeholder that help prints for the value.
 std::vector<std::string> KnownValues(const std::string& name,
                                      const std::string& value) {
+  if (name == "--to" && value == "PLANNER") return NamesOf(ProfileTargets());
   if (name == "--to") {
     std::vector<std::string> names;
     for (const Framework* framework : ExportTargets()) {

@@ -190,6 +190,17 @@ struct ImportModelOptions {
   std::string output_file;  // "-": standard output.
 };
 
+// The times of the cost model as files of another planner.
+struct ExportProfileOptions {
+  std::string target;
+  ClusterChoice cluster;
+  ModelChoice model;
+  TrainingChoice training;
+  int max_tp_degree = 8;
+  int max_samples = 8;
+  std::string output_folder;
+};
+
 struct ShowProfileOptions {
   std::string file;
 };
@@ -280,17 +291,16 @@ struct HelpOptions {
   std::string text;
 };
 
-using Command =
-    std::variant<PlanOptions, CompareOptions, IslandsOptions, EvaluateOptions,
-                 ExplainOptions, DiffOptions, ReportOptions, RunOptions,
-                 ExportOptions, ImportPlanOptions, ImportClusterOptions,
-                 ImportModelOptions, ImportProfileOptions, ShowProfileOptions,
-                 ValidateOptions, ModelsOptions, DevicesOptions,
-                 ParallelizersOptions, PlannersOptions, HealthOptions,
-                 ListJobsOptions, ShowJobOptions, WatchJobOptions,
-                 TraceJobOptions, ListWorkersOptions, ReleaseWorkerOptions,
-                 TopOptions, CancelJobOptions, CompletionOptions,
-                 CompleteOptions, ManualOptions, VersionOptions, HelpOptions>;
+using Command = std::variant<
+    PlanOptions, CompareOptions, IslandsOptions, EvaluateOptions,
+    ExplainOptions, DiffOptions, ReportOptions, RunOptions, ExportOptions,
+    ImportPlanOptions, ImportClusterOptions, ImportModelOptions,
+    ImportProfileOptions, ShowProfileOptions, ExportProfileOptions,
+    ValidateOptions, ModelsOptions, DevicesOptions, ParallelizersOptions,
+    PlannersOptions, HealthOptions, ListJobsOptions, ShowJobOptions,
+    WatchJobOptions, TraceJobOptions, ListWorkersOptions, ReleaseWorkerOptions,
+    TopOptions, CancelJobOptions, CompletionOptions, CompleteOptions,
+    ManualOptions, VersionOptions, HelpOptions>;
 
 }  // namespace tangram
 

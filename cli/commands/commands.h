@@ -27,6 +27,7 @@ CommandResult Run(const ExportOptions& options, Console& console);
 CommandResult Run(const ImportPlanOptions& options, Console& console);
 CommandResult Run(const ImportProfileOptions& options, Console& console);
 CommandResult Run(const ShowProfileOptions& options, Console& console);
+CommandResult Run(const ExportProfileOptions& options, Console& console);
 CommandResult Run(const ValidateOptions& options, Console& console);
 CommandResult Run(const ModelsOptions& options, Console& console);
 CommandResult Run(const DevicesOptions& options, Console& console);

@@ -31,6 +31,7 @@ THIRD_PARTY = {
     r"(spdlog|prometheus)/": "common/obs",
     r"yaml-cpp/": "formats/config",
     r"nlohmann/": "cli cli/commands cli/files cli/print formats/config web/view"
+                  " formats/export_profile"
                   " common/trace frameworks formats/import_cluster"
                   " coordinator/auth",
     r"pugixml": "formats/import_cluster",

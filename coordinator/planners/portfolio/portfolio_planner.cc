@@ -17,6 +17,7 @@
 #include "coordinator/planners/constraints/resolve_constraints.h"
 #include "coordinator/planners/judge/judged_planner.h"
 #include "coordinator/planners/polish/polish_result.h"
+#include "coordinator/planners/portfolio/check_meets.h"
 #include "coordinator/planners/portfolio/combine_results.h"
 #include "coordinator/planners/portfolio/mixable_members.h"
 #include "coordinator/planners/portfolio/mixed_source.h"
@@ -63,31 +64,6 @@ PlanAlternative AlternativeOf(const PlanResult& result,
     alternative.reason = WhyNone(result);
   }
   return alternative;
-}
-
-// Returns an error if the planner does not do what the request asks for.
-// Runtime auto only prefers plans, so it is no demand.
-absl::Status CheckMeets(const PlannerInfo& planner,
-                        const PlanRequest& request) {
-  PlanConstraints others = request.constraints;
-  others.runtime.clear();
-  if (!planner.features.constraints && !others.none()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("constraints: planner ", planner.name,
-                     " meets none but --runtime auto and any; expected none"));
-  }
-  if (!planner.features.constraints && request.pipeline_microbatch_size > 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "pipeline_microbatch_size: ", request.pipeline_microbatch_size,
-        "; planner ", planner.name, " chooses it itself; expected 0"));
-  }
-  const std::string& runtime = request.constraints.runtime;
-  if (!planner.features.runtimes && !request.constraints.asks_all_runtimes()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "constraints.runtime: ", runtime, "; planner ", planner.name,
-        " plans for no framework; expected ", kAutoRuntime, " or none"));
-  }
-  return absl::OkStatus();
 }
 
 class PortfolioPlanner : public ClusterPlanner {

@@ -1,0 +1,58 @@
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "cli/args/request.h"
+#include "cli/commands/commands.h"
+#include "cli/files/output_files.h"
+#include "cli/print/table.h"
+#include "common/base/format.h"
+#include "common/base/status_macros.h"
+#include "formats/export_profile/export_profile.h"
+
+namespace tangram {
+namespace {
+
+// Makes the folders between `root` and the file.
+absl::Status MakeFolders(const std::string& root, const std::string& name) {
+  for (size_t slash = name.find('/'); slash != std::string::npos;
+       slash = name.find('/', slash + 1)) {
+    TANGRAM_RETURN_IF_ERROR(
+        MakeFolder(absl::StrCat(root, "/", name.substr(0, slash))));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+CommandResult Run(const ExportProfileOptions& options, Console& console) {
+  TANGRAM_ASSIGN_OR_RETURN(const PlanRequest request,
+                           MakePlanRequest({.cluster = options.cluster,
+                                            .model = options.model,
+                                            .training = options.training}));
+  const LayerProfiles profiles =
+      ProfileLayers(request.model, request.cluster, request.training,
+                    {.max_tp_degree = options.max_tp_degree,
+                     .max_samples = options.max_samples});
+  TANGRAM_ASSIGN_OR_RETURN(
+      const ProfileExport exported,
+      ExportProfile(options.target, {.model = request.model,
+                                     .cluster = request.cluster,
+                                     .training = request.training,
+                                     .profiles = profiles}));
+  TANGRAM_RETURN_IF_ERROR(MakeFolder(options.output_folder));
+  OutputFiles files;
+  for (const ProfileFile& file : exported.files) {
+    TANGRAM_RETURN_IF_ERROR(MakeFolders(options.output_folder, file.name));
+    files.Add(absl::StrCat(options.output_folder, "/", file.name), file.text);
+  }
+  TANGRAM_RETURN_IF_ERROR(files.Write());
+  const int count = static_cast<int>(exported.files.size());
+  console.out << "wrote " << FormatItems(count, "file") << " into "
+              << options.output_folder << "\n";
+  for (const std::string& note : exported.notes) {
+    console.out << WrapText(note, /*indent=*/2, kOutputWidth);
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace tangram
