@@ -1,5 +1,6 @@
 #include "coordinator/planners/rivals/listed/listed_search.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -13,13 +14,16 @@ namespace {
 
 class ListedSearch : public PlanSearch {
  public:
-  ListedSearch(std::vector<Island> islands, ListedPlans plans)
-      : islands_(std::move(islands)), plans_(std::move(plans)) {}
+  ListedSearch(std::vector<Island> islands, ListedPlans plans, size_t at_once)
+      : islands_(std::move(islands)),
+        plans_(std::move(plans)),
+        at_once_(at_once) {}
 
   absl::StatusOr<std::vector<Proposal>> Propose(
       absl::Span<const Refusal> /*refused*/) override {
     std::vector<Proposal> proposals;
-    if (next_ < plans_.proposals.size()) {
+    const size_t left = plans_.proposals.size() - next_;
+    for (size_t i = 0; i < std::min(left, at_once_); ++i) {
       proposals.push_back(std::move(plans_.proposals[next_++]));
     }
     return proposals;
@@ -43,7 +47,34 @@ class ListedSearch : public PlanSearch {
  private:
   std::vector<Island> islands_;
   ListedPlans plans_;
+  const size_t at_once_;
   size_t next_ = 0;  // Index of the next proposal.
+};
+
+class ListedPlanner : public Planner {
+ public:
+  ListedPlanner(ListPlans list, ProposePlans propose)
+      : list_(std::move(list)), propose_(propose) {}
+
+  absl::StatusOr<std::vector<Island>> Islands(const PlanRequest& request,
+                                              PlanObserver& observer) override {
+    return IslandsToShow(request, observer);
+  }
+
+  absl::StatusOr<std::unique_ptr<PlanSearch>> Start(
+      const PlanRequest& request, PlanObserver& observer) override {
+    observer.OnPhase(PlanPhase::kIslands);
+    TANGRAM_ASSIGN_OR_RETURN(std::vector<Island> islands,
+                             IslandsToShow(request, observer));
+    TANGRAM_ASSIGN_OR_RETURN(ListedPlans plans,
+                             list_(request, islands, observer));
+    if (observer.ShouldStop()) return absl::CancelledError("planning stopped");
+    return propose_(std::move(islands), std::move(plans));
+  }
+
+ private:
+  const ListPlans list_;
+  const ProposePlans propose_;
 };
 
 }  // namespace
@@ -78,7 +109,20 @@ void NamePlaces(const std::vector<Island>& islands, const std::string& planner,
 
 std::unique_ptr<PlanSearch> ProposeInOrder(std::vector<Island> islands,
                                            ListedPlans plans) {
-  return std::make_unique<ListedSearch>(std::move(islands), std::move(plans));
+  return std::make_unique<ListedSearch>(std::move(islands), std::move(plans),
+                                        /*at_once=*/1);
+}
+
+std::unique_ptr<PlanSearch> ProposeAtOnce(std::vector<Island> islands,
+                                          ListedPlans plans) {
+  const size_t all = plans.proposals.size();
+  return std::make_unique<ListedSearch>(std::move(islands), std::move(plans),
+                                        all);
+}
+
+std::unique_ptr<Planner> CreateListedPlanner(ListPlans list,
+                                             ProposePlans propose) {
+  return std::make_unique<ListedPlanner>(std::move(list), propose);
 }
 
 }  // namespace tangram

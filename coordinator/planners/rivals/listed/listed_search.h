@@ -1,6 +1,7 @@
 #ifndef TANGRAM_COORDINATOR_PLANNERS_RIVALS_LISTED_LISTED_SEARCH_H_
 #define TANGRAM_COORDINATOR_PLANNERS_RIVALS_LISTED_LISTED_SEARCH_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,6 +40,22 @@ void NamePlaces(const std::vector<Island>& islands, const std::string& planner,
 // its plans that the judge does not refuse.
 std::unique_ptr<PlanSearch> ProposeInOrder(std::vector<Island> islands,
                                            ListedPlans plans);
+
+// Returns a search that proposes all plans at once, so that the judge chooses.
+std::unique_ptr<PlanSearch> ProposeAtOnce(std::vector<Island> islands,
+                                          ListedPlans plans);
+
+// Returns a planner that lists its plans for a request and the islands of
+// IslandsToShow, and proposes them with ProposeInOrder or ProposeAtOnce.
+// `list` asks the observer whether to stop; its errors are those of
+// Planner::Start.
+using ListPlans = std::function<absl::StatusOr<ListedPlans>(
+    const PlanRequest& request, const std::vector<Island>& islands,
+    PlanObserver& observer)>;
+using ProposePlans = std::unique_ptr<PlanSearch> (*)(std::vector<Island>,
+                                                     ListedPlans);
+std::unique_ptr<Planner> CreateListedPlanner(ListPlans list,
+                                             ProposePlans propose);
 
 }  // namespace tangram
 

@@ -1,0 +1,32 @@
+#ifndef TANGRAM_COORDINATOR_PLANNERS_RIVALS_LISTED_WHOLE_LAYERS_H_
+#define TANGRAM_COORDINATOR_PLANNERS_RIVALS_LISTED_WHOLE_LAYERS_H_
+
+#include <vector>
+
+#include "common/domain/cluster.h"
+#include "common/domain/model_spec.h"
+#include "common/domain/stage_plan.h"
+
+namespace tangram {
+
+// What each transformer layer runs again in the backward pass. Embedding and
+// head never do.
+enum class LayerRecompute {
+  kNone,
+  kAttention,  // The attention core: Megatron-LM's selective recomputation.
+  kFull,       // The whole layer.
+};
+
+OpMask MaskOf(const LayerSpec& layer, LayerRecompute recompute);
+
+// Returns a stage of the whole layers [begin, end).
+StagePlan WholeLayers(const ModelSpec& model, int begin, int end,
+                      const StageParallelism& parallelism,
+                      LayerRecompute recompute);
+
+// Returns all GPUs of the cluster in the order of its nodes.
+std::vector<GpuId> GpusInOrder(const Cluster& cluster);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_PLANNERS_RIVALS_LISTED_WHOLE_LAYERS_H_
