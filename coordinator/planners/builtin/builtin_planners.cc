@@ -7,6 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/infinity.h"
 #include "coordinator/planners/rivals/amp/amp_planner.h"
+#include "coordinator/planners/rivals/harp/harp_planner.h"
+#include "coordinator/planners/rivals/megatron_uniform/megatron_uniform_planner.h"
 #include "coordinator/planners/tangram/tangram_planner.h"
 #include "coordinator/planners/whole_cluster/whole_cluster_planner.h"
 
@@ -213,6 +215,8 @@ const PlannerRegistry& BuiltinPlanners() {
     planners->Register(Tangram());
     planners->Register(WholeCluster());
     planners->Register(AmpPlanner());
+    planners->Register(HarpPlanner());
+    planners->Register(MegatronUniformPlanner());
     return planners;
   }();
   return *registry;

@@ -53,19 +53,19 @@ class ListedSearch : public PlanSearch {
 
 class ListedPlanner : public Planner {
  public:
-  ListedPlanner(ListPlans list, ProposePlans propose)
-      : list_(std::move(list)), propose_(propose) {}
+  ListedPlanner(ListPlans list, ProposePlans propose, FindIslands find)
+      : list_(std::move(list)), propose_(propose), find_(find) {}
 
   absl::StatusOr<std::vector<Island>> Islands(const PlanRequest& request,
                                               PlanObserver& observer) override {
-    return IslandsToShow(request, observer);
+    return find_(request, observer);
   }
 
   absl::StatusOr<std::unique_ptr<PlanSearch>> Start(
       const PlanRequest& request, PlanObserver& observer) override {
     observer.OnPhase(PlanPhase::kIslands);
     TANGRAM_ASSIGN_OR_RETURN(std::vector<Island> islands,
-                             IslandsToShow(request, observer));
+                             find_(request, observer));
     TANGRAM_ASSIGN_OR_RETURN(ListedPlans plans,
                              list_(request, islands, observer));
     if (observer.ShouldStop()) return absl::CancelledError("planning stopped");
@@ -75,6 +75,7 @@ class ListedPlanner : public Planner {
  private:
   const ListPlans list_;
   const ProposePlans propose_;
+  const FindIslands find_;
 };
 
 }  // namespace
@@ -121,8 +122,9 @@ std::unique_ptr<PlanSearch> ProposeAtOnce(std::vector<Island> islands,
 }
 
 std::unique_ptr<Planner> CreateListedPlanner(ListPlans list,
-                                             ProposePlans propose) {
-  return std::make_unique<ListedPlanner>(std::move(list), propose);
+                                             ProposePlans propose,
+                                             FindIslands find) {
+  return std::make_unique<ListedPlanner>(std::move(list), propose, find);
 }
 
 }  // namespace tangram

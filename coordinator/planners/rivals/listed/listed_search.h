@@ -10,6 +10,8 @@
 #include "absl/status/statusor.h"
 #include "common/domain/slice_plan.h"
 #include "common/planner/planner.h"
+#include "coordinator/planners/registry/planner_options.h"
+#include "coordinator/planners/tangram/tangram_options.h"
 
 namespace tangram {
 
@@ -46,16 +48,24 @@ std::unique_ptr<PlanSearch> ProposeAtOnce(std::vector<Island> islands,
                                           ListedPlans plans);
 
 // Returns a planner that lists its plans for a request and the islands of
-// IslandsToShow, and proposes them with ProposeInOrder or ProposeAtOnce.
-// `list` asks the observer whether to stop; its errors are those of
-// Planner::Start.
+// `find`, and proposes them with ProposeInOrder or ProposeAtOnce. `list` asks
+// the observer whether to stop; its errors are those of Planner::Start.
 using ListPlans = std::function<absl::StatusOr<ListedPlans>(
     const PlanRequest& request, const std::vector<Island>& islands,
     PlanObserver& observer)>;
 using ProposePlans = std::unique_ptr<PlanSearch> (*)(std::vector<Island>,
                                                      ListedPlans);
+using FindIslands = absl::StatusOr<std::vector<Island>> (*)(const PlanRequest&,
+                                                            PlanObserver&);
 std::unique_ptr<Planner> CreateListedPlanner(ListPlans list,
-                                             ProposePlans propose);
+                                             ProposePlans propose,
+                                             FindIslands find = IslandsToShow);
+
+// PlannerInfo::apply of planners whose answer is the plan that they made.
+inline void ProposeUnpolished(const PlannerOptionValues& /*options*/,
+                              TangramOptions& search) {
+  search.polish = false;
+}
 
 }  // namespace tangram
 

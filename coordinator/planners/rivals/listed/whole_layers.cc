@@ -4,14 +4,14 @@
 
 namespace tangram {
 
-OpMask MaskOf(const LayerSpec& layer, LayerRecompute recompute) {
+OpMask RecomputedIn(const LayerSpec& layer, BlockRecompute recompute) {
   if (layer.kind != LayerKind::kTransformer) return kRecomputeNone;
   switch (recompute) {
-    case LayerRecompute::kNone:
+    case BlockRecompute::kNone:
       return kRecomputeNone;
-    case LayerRecompute::kAttention:
+    case BlockRecompute::kAttention:
       return AttentionCoreMask(layer);
-    case LayerRecompute::kFull:
+    case BlockRecompute::kFull:
       return WholeLayerMask(layer);
   }
   return kRecomputeNone;
@@ -19,11 +19,11 @@ OpMask MaskOf(const LayerSpec& layer, LayerRecompute recompute) {
 
 StagePlan WholeLayers(const ModelSpec& model, int begin, int end,
                       const StageParallelism& parallelism,
-                      LayerRecompute recompute) {
+                      BlockRecompute recompute) {
   StagePlan stage{
       .begin = {begin, 0}, .end = {end, 0}, .parallelism = parallelism};
   for (int layer = begin; layer < end; ++layer) {
-    AppendMask(MaskOf(model.layers[layer], recompute), stage.recompute);
+    AppendMask(RecomputedIn(model.layers[layer], recompute), stage.recompute);
   }
   return stage;
 }

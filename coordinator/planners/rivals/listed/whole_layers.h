@@ -11,18 +11,18 @@ namespace tangram {
 
 // What each transformer layer runs again in the backward pass. Embedding and
 // head never do.
-enum class LayerRecompute {
+enum class BlockRecompute {
   kNone,
   kAttention,  // The attention core: Megatron-LM's selective recomputation.
   kFull,       // The whole layer.
 };
 
-OpMask MaskOf(const LayerSpec& layer, LayerRecompute recompute);
+OpMask RecomputedIn(const LayerSpec& layer, BlockRecompute recompute);
 
 // Returns a stage of the whole layers [begin, end).
 StagePlan WholeLayers(const ModelSpec& model, int begin, int end,
                       const StageParallelism& parallelism,
-                      LayerRecompute recompute);
+                      BlockRecompute recompute);
 
 // Returns all GPUs of the cluster in the order of its nodes.
 std::vector<GpuId> GpusInOrder(const Cluster& cluster);
