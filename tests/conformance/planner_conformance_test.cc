@@ -329,18 +329,20 @@ TEST_P(PlannerConformanceTest, RefusesOptionsThatItDoesNotHave) {
                                                   "expected an option of")));
 }
 
-INSTANTIATE_TEST_SUITE_P(Planners, PlannerConformanceTest,
-                         ::testing::Values(Conforming{"tangram", "aceso"},
-                                           Conforming{"tangram", "uniform"},
-                                           Conforming{"whole-cluster", "aceso"},
-                                           Conforming{"whole-cluster",
-                                                      "uniform"}),
-                         [](const auto& test) {
-                           std::string name = test.param.planner + "_" +
-                                              test.param.parallelizer;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Planners, PlannerConformanceTest,
+    ::testing::Values(Conforming{"tangram", "aceso"},
+                      Conforming{"tangram", "uniform"},
+                      Conforming{"whole-cluster", "aceso"},
+                      Conforming{"whole-cluster", "uniform"},
+                      Conforming{"amp", "uniform"},
+                      Conforming{"harp", "uniform"},
+                      Conforming{"megatron-uniform", "uniform"}),
+    [](const auto& test) {
+      std::string name = test.param.planner + "_" + test.param.parallelizer;
+      std::replace(name.begin(), name.end(), '-', '_');
+      return name;
+    });
 
 }  // namespace
 }  // namespace tangram

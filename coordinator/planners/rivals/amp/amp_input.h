@@ -50,14 +50,14 @@ struct AmpInput {
   int num_blocks = 0;
 };
 
-// What upstream does and the corrected programme does not.
+// Defects of upstream, which the corrected search does not have.
 struct AmpDefects {
   // Every stage is timed as a GPU of mean speed over the cluster, so a split
   // cannot give faster GPUs more layers.
   bool mean_gpu = false;
   // A microbatch of n samples is timed as n of one sample.
   bool linear_in_samples = false;
-  // The partition programme compares a cut with what the best one so far costs
+  // The partition program compares a cut with what the best one so far costs
   // without its transfer. A cut must win by the whole transfer.
   bool forgets_transfers = false;
   // An all-reduce runs at the speed of the ring's last link, not the slowest.
@@ -74,7 +74,7 @@ struct AmpDefects {
 struct AmpPlan {
   int tp_degree = 1;
   int dp_degree = 1;
-  int samples = 1;          // Of a microbatch of one replica.
+  int samples = 1;          // In a microbatch of one replica.
   std::vector<int> bounds;  // Stage s has layers [bounds[s], bounds[s + 1]).
   double predicted_s = 0;   // One iteration.
   double bytes_short = 0;   // Per GPU; 0: fits.

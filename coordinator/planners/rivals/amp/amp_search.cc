@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "common/base/infinity.h"
-#include "coordinator/planners/rivals/amp/partition_programme.h"
+#include "coordinator/planners/rivals/amp/partition_program.h"
 
 namespace tangram {
 namespace {
@@ -261,7 +261,7 @@ class Search {
         of_type[node.type] = LayersOf(node.type, strategy);
       }
     }
-    // What crosses links does not depend on the type.
+    // The bytes on links do not depend on the type.
     const std::vector<AmpLayer>& any_type =
         of_type[input_.cluster.nodes.front().type];
     const PartitionProblem problem = ProblemOf(strategy, of_type, any_type);

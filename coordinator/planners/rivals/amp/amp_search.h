@@ -15,10 +15,10 @@ namespace tangram {
 struct AmpAnswer {
   std::vector<AmpPlan> plans;  // Fastest first; of equal ones the first tried.
   int tried = 0;               // Strategies with a partition.
-  int over_memory = 0;         // Of them, without room; not in `plans`.
+  int over_memory = 0;         // Those without room; not in `plans`.
   // Strategies with more stages than layers; or blocks, if dealt out evenly.
   int too_deep = 0;
-  double least_bytes_short = 0;  // Over those without room.
+  double least_bytes_short = 0;  // The least among those.
   bool stopped = false;          // By should_stop; plans are then incomplete.
 };
 

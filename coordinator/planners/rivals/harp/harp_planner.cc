@@ -46,7 +46,7 @@ class Listing {
                      });
     plans_.notes.push_back(absl::StrCat("planner harp: ", orders_,
                                         " orders of ", clusters_, " clusters, ",
-                                        programmes_, " dynamic programmes"));
+                                        programs_, " dynamic programs"));
     if (plans_.proposals.empty() && !plans_.why_none.has_value()) {
       plans_.why_none = {.reason = "no pipeline of harp fits in memory",
                          .bytes_short = bytes_short_};
@@ -134,7 +134,7 @@ class Listing {
     HarpAnswer answer =
         SearchHarp(input, [this] { return observer_.ShouldStop(); });
     if (answer.stopped) return absl::CancelledError("planning stopped");
-    programmes_ += answer.programmes;
+    programs_ += answer.programs;
     return answer;
   }
 
@@ -159,11 +159,11 @@ class Listing {
   const HarpOptions& options_;
   PlanObserver& observer_;
 
-  std::vector<int> sizes_;  // Of microbatches.
+  std::vector<int> sizes_;  // Microbatch sizes to try.
   ListedPlans plans_;
   int clusters_ = 0;
   int orders_ = 0;
-  int programmes_ = 0;
+  int programs_ = 0;
   double bytes_short_ = 0;  // 0: not known.
 };
 

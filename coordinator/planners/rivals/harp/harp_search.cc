@@ -47,11 +47,11 @@ double TransferSeconds(const HarpPath& path, double bytes) {
   return bytes / path.bytes_per_s + path.latency_s;
 }
 
-// The tables of f, and the programme that fills them for one bound. A cell is a
+// The tables of f, and the program that fills them for one bound. A cell is a
 // cluster and a number of its GPUs.
-class Programme {
+class Program {
  public:
-  explicit Programme(const HarpInput& input)
+  explicit Program(const HarpInput& input)
       : input_(input), num_layers_(input.num_layers()) {
     for (const HarpCluster& cluster : input.clusters) {
       std::vector<ShapeSums>& sums = sums_.emplace_back();
@@ -317,19 +317,19 @@ HarpAnswer SearchHarp(const HarpInput& input,
   if (input.clusters.empty() || NumHosts(input) > input.num_layers()) {
     return answer;
   }
-  Programme programme(input);
-  const std::vector<double> bounds = programme.Bounds();
+  Program program(input);
+  const std::vector<double> bounds = program.Bounds();
   answer.num_bounds = static_cast<int>(bounds.size());
   // Solves for a bound, keeps the best plan, and returns whether there is any.
-  // Of equal ones, that of the smaller bound warms up as its transfers need.
+  // Equal ones go to the smaller bound, which warms up as its transfers need.
   int best_bound = answer.num_bounds;
   const auto solve = [&](int bound) {
     if (answer.stopped || (should_stop && should_stop())) {
       answer.stopped = true;
       return false;
     }
-    ++answer.programmes;
-    std::vector<HarpStage> stages = programme.Solve(bounds[bound]);
+    ++answer.programs;
+    std::vector<HarpStage> stages = program.Solve(bounds[bound]);
     if (stages.empty()) return false;
     const double predicted_s = IterationSeconds(input, stages);
     if (answer.stages.empty() || predicted_s < answer.predicted_s ||

@@ -36,7 +36,7 @@ struct HarpPath {
 struct HarpCluster {
   int num_hosts = 0;
   int gpus_per_host = 0;
-  double capacity_bytes = 0;  // Of a GPU, for the model.
+  double capacity_bytes = 0;  // Each GPU, for the model.
   HarpPath inside;            // Between stages of this cluster.
   HarpPath onwards;           // To the next cluster; unused in the last one.
   std::vector<HarpShape> shapes;
@@ -73,12 +73,12 @@ struct HarpAnswer {
   int num_bounds = 0;             // Distinct stage times.
   int first_feasible = -1;        // Index of the smallest bound with a plan.
   int bounds_tried_after = 0;     // Bounds beyond it that were worth a try.
-  int programmes = 0;             // Dynamic programmes solved.
+  int programs = 0;               // Dynamic programs solved.
   bool stopped = false;           // By should_stop.
 };
 
 // Returns the plan of the least predicted time that uses every GPU. For each
-// bound t on the slowest stage and transfer, a dynamic programme builds
+// bound t on the slowest stage and transfer, a dynamic program builds
 // pipelines from the back:
 //
 //   f(s, l, u, c) = min over e, shape of
@@ -88,7 +88,7 @@ struct HarpAnswer {
 // the clusters after it. The stage takes n of these GPUs, and its successor is
 // on c, or on the next cluster once u = n. Each is at most t. The iteration
 // takes f + (B - 1) times the slowest stage or transfer, with B microbatches.
-// `should_stop` is asked before each programme; empty: never stops.
+// `should_stop` is asked before each program; empty: never stops.
 HarpAnswer SearchHarp(const HarpInput& input,
                       const std::function<bool()>& should_stop);
 

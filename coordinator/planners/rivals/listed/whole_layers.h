@@ -9,7 +9,7 @@
 
 namespace tangram {
 
-// What each transformer layer runs again in the backward pass. Embedding and
+// The part of each transformer layer that runs again in the backward pass. Embedding and
 // head never do.
 enum class BlockRecompute {
   kNone,

@@ -45,7 +45,7 @@ PipelinePlan Place(const PlanRequest& request,
           SplitsSequenceForTp(request.training.sequence_length, 1, tp)};
   const std::vector<GpuId> gpus = GpusInOrder(request.cluster);
   const std::vector<int> bounds =
-      UniformBounds(request.model.num_layers(), strategy.num_stages);
+      UniformBounds(request.model.num_layers(), strategy);
   PipelinePlan plan{.pipeline_microbatch_size =
                         strategy.samples * strategy.dp_degree};
   auto next = gpus.begin();
@@ -84,7 +84,7 @@ absl::StatusOr<ListedPlans> List(const PlanRequest& request,
                           request.cluster->num_gpus(),
                           " GPUs with dp a divisor of the batch, ",
                           request.training.global_batch_size, ", and at most ",
-                          request.model.num_layers() - 2, " stages")};
+                          request.model.num_layers(), " stages")};
   }
   return plans;
 }

@@ -9,8 +9,10 @@
 namespace tangram {
 namespace {
 
-// Embedding and head are no transformer layers.
-int NumBlocks(int num_layers) { return num_layers - 2; }
+// Returns the layers that are divided among stages.
+int NumDivided(int num_layers, bool counts_ends) {
+  return counts_ends ? num_layers : num_layers - 2;
+}
 
 bool SplitsModel(const ModelSpec& model, int tp_degree) {
   return std::all_of(model.layers.begin(), model.layers.end(),
@@ -23,22 +25,25 @@ bool SplitsModel(const ModelSpec& model, int tp_degree) {
 // Degrees and stages; the other fields keep their defaults.
 std::vector<UniformStrategy> Degrees(const ModelSpec& model,
                                      const Cluster& cluster,
-                                     int global_batch_size, bool equal_stages) {
+                                     int global_batch_size, bool equal_stages,
+                                     bool counts_ends) {
   int common_gpus = 0;
   for (const Node& node : cluster.nodes) {
     common_gpus = std::gcd(common_gpus, node.num_gpus);
   }
-  const int blocks = NumBlocks(model.num_layers());
+  const int layers = NumDivided(model.num_layers(), counts_ends);
   std::vector<UniformStrategy> degrees;
   for (const int tp : DivisorsOf(common_gpus)) {
     if (!SplitsModel(model, tp)) continue;
     const int groups = cluster.num_gpus() / tp;
     for (const int dp : DivisorsOf(groups)) {
       const int stages = groups / dp;
-      if (global_batch_size % dp != 0 || stages > blocks) continue;
-      if (equal_stages && blocks % stages != 0) continue;
-      degrees.push_back(
-          {.tp_degree = tp, .dp_degree = dp, .num_stages = stages});
+      if (global_batch_size % dp != 0 || stages > layers) continue;
+      if (equal_stages && layers % stages != 0) continue;
+      degrees.push_back({.tp_degree = tp,
+                         .dp_degree = dp,
+                         .num_stages = stages,
+                         .counts_ends = counts_ends});
     }
   }
   return degrees;
@@ -49,10 +54,13 @@ std::vector<UniformStrategy> Degrees(const ModelSpec& model,
 std::vector<UniformStrategy> UniformStrategies(const ModelSpec& model,
                                                const Cluster& cluster,
                                                int global_batch_size) {
-  std::vector<UniformStrategy> degrees =
-      Degrees(model, cluster, global_batch_size, /*equal_stages=*/true);
-  if (degrees.empty()) {
-    degrees = Degrees(model, cluster, global_batch_size, false);
+  std::vector<UniformStrategy> degrees;
+  for (const bool counts_ends : {false, true}) {
+    for (const bool equal_stages : {true, false}) {
+      if (!degrees.empty()) break;
+      degrees =
+          Degrees(model, cluster, global_batch_size, equal_stages, counts_ends);
+    }
   }
   std::vector<UniformStrategy> strategies;
   for (UniformStrategy strategy : degrees) {
@@ -70,12 +78,15 @@ std::vector<UniformStrategy> UniformStrategies(const ModelSpec& model,
   return strategies;
 }
 
-std::vector<int> UniformBounds(int num_layers, int num_stages) {
-  const int blocks = NumBlocks(num_layers);
+std::vector<int> UniformBounds(int num_layers,
+                               const UniformStrategy& strategy) {
+  const int stages = strategy.num_stages;
+  const int divided = NumDivided(num_layers, strategy.counts_ends);
+  const int first = strategy.counts_ends ? 0 : 1;
   std::vector<int> bounds = {0};
-  for (int s = 1; s < num_stages; ++s) {
-    bounds.push_back(1 + s * (blocks / num_stages) +
-                     std::min(s, blocks % num_stages));
+  for (int s = 1; s < stages; ++s) {
+    bounds.push_back(first + s * (divided / stages) +
+                     std::min(s, divided % stages));
   }
   bounds.push_back(num_layers);
   return bounds;

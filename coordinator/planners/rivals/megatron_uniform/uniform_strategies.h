@@ -16,7 +16,10 @@ struct UniformStrategy {
   int tp_degree = 1;
   int dp_degree = 1;
   int num_stages = 1;
-  int samples = 1;  // Of a microbatch of one replica.
+  // Whether embedding and head count as layers when stages are divided
+  // (--account-for-embedding-in-pipeline-split, -loss-).
+  bool counts_ends = false;
+  int samples = 1;  // In a microbatch of one replica.
   BlockRecompute recompute = BlockRecompute::kNone;
 
   int num_gpus() const { return tp_degree * dp_degree * num_stages; }
@@ -25,16 +28,17 @@ struct UniformStrategy {
 
 // Returns all strategies that use every GPU: tp divides the heads and the GPUs
 // of every node, dp divides the batch, and the stages divide the transformer
-// layers. If no such stages exist, stages may differ by one layer.
+// layers. If no such stages exist, stages may differ by one layer, and if there
+// are still none, embedding and head count as layers.
 std::vector<UniformStrategy> UniformStrategies(const ModelSpec& model,
                                                const Cluster& cluster,
                                                int global_batch_size);
 
-// Returns the bounds of equal stages, the first ones larger by one layer if
-// need be: stage s has layers [bounds[s], bounds[s + 1]). Embedding and head
-// belong to the first and the last. There are as many transformer layers as
-// stages, at least.
-std::vector<int> UniformBounds(int num_layers, int num_stages);
+// Returns the bounds of the strategy's stages, the first ones larger by one
+// layer if need be: stage s has layers [bounds[s], bounds[s + 1]). Embedding
+// and head belong to the first and the last. There are as many layers to divide
+// as stages, at least.
+std::vector<int> UniformBounds(int num_layers, const UniformStrategy& strategy);
 
 }  // namespace tangram
 

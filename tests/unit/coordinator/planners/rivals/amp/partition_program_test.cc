@@ -1,4 +1,4 @@
-#include "coordinator/planners/rivals/amp/partition_programme.h"
+#include "coordinator/planners/rivals/amp/partition_program.h"
 
 #include <algorithm>
 #include <functional>
@@ -91,7 +91,7 @@ TEST(FastestPartitionTest, IsAsFastAsTheBestOfAll) {
 }
 
 TEST(UpstreamPartitionTest, BalancesIfTransfersAreFree) {
-  // Of the two that balance, the first cut stays.
+  // The first cut that balances stays.
   EXPECT_THAT(UpstreamPartition(Equal({1, 1, 1, 1}, 2, 0, 3)),
               ElementsAre(0, 2, 4));
 }

@@ -1,4 +1,4 @@
-#include "coordinator/planners/rivals/amp/partition_programme.h"
+#include "coordinator/planners/rivals/amp/partition_program.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -33,7 +33,7 @@ class StageSums {
     }
   }
 
-  // Of the layers [begin, end).
+  // Returns the sum over the layers [begin, end).
   double Of(int stage, int begin, int end) const {
     const std::vector<double>& prefix = prefix_[row_of_[stage]];
     return prefix[end] - prefix[begin];
@@ -68,9 +68,9 @@ struct Bounded {
   std::vector<int> bounds;
 };
 
-class BoundedProgramme {
+class BoundedProgram {
  public:
-  explicit BoundedProgramme(const PartitionProblem& problem)
+  explicit BoundedProgram(const PartitionProblem& problem)
       : problem_(problem), sums_(problem) {}
 
   const StageSums& sums() const { return sums_; }
@@ -114,7 +114,7 @@ class BoundedProgramme {
   const StageSums sums_;
 };
 
-// Upstream's programme, as far as its answer depends on it. With V the bound so
+// Upstream's program, as far as its answer depends on it. With V the bound so
 // far and B microbatches, the first l layers in s + 1 stages cost
 //
 //   F(l, s, V) = min over cuts c of F(c, s - 1, max(V, w)) + (B - 1) max(0, w -
@@ -124,9 +124,9 @@ class BoundedProgramme {
 // V). Cuts are tried in ascending order. One replaces the best so far if its
 // value and its transfer are together less than the best value without its
 // transfer.
-class UpstreamProgramme {
+class UpstreamProgram {
  public:
-  explicit UpstreamProgramme(const PartitionProblem& problem)
+  explicit UpstreamProgram(const PartitionProblem& problem)
       : problem_(problem),
         layers_(problem.num_layers()),
         further_(problem.num_microbatches - 1) {
@@ -230,14 +230,14 @@ double PipelineSeconds(const PartitionProblem& problem,
 
 std::vector<int> FastestPartition(const PartitionProblem& problem) {
   if (problem.num_stages() > problem.num_layers()) return {};
-  const BoundedProgramme programme(problem);
-  const std::vector<double> sums = programme.sums().AtLeast(0);
+  const BoundedProgram program(problem);
+  const std::vector<double> sums = program.sums().AtLeast(0);
   // The least bound for which there is a partition.
   size_t low = 0;
   size_t high = sums.size() - 1;
   while (low < high) {
     const size_t middle = (low + high) / 2;
-    if (programme.Solve(sums[middle]).latency_s < kInfinity) {
+    if (program.Solve(sums[middle]).latency_s < kInfinity) {
       high = middle;
     } else {
       low = middle + 1;
@@ -249,7 +249,7 @@ std::vector<int> FastestPartition(const PartitionProblem& problem) {
   Bounded best;
   double best_s = kInfinity;
   const auto take = [&](size_t index) {
-    Bounded found = programme.Solve(sums[index]);
+    Bounded found = program.Solve(sums[index]);
     const double found_s = PipelineSeconds(problem, found.bounds);
     const double latency_s = found.latency_s;
     if (found_s < best_s) {
@@ -283,7 +283,7 @@ std::vector<int> FastestPartition(const PartitionProblem& problem) {
 
 std::vector<int> UpstreamPartition(const PartitionProblem& problem) {
   if (problem.num_stages() > problem.num_layers()) return {};
-  return UpstreamProgramme(problem).Solve();
+  return UpstreamProgram(problem).Solve();
 }
 
 std::vector<int> EvenPartition(int num_stages, int num_layers, int first_block,

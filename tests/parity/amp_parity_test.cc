@@ -170,9 +170,9 @@ struct Example {
   std::vector<int> types;
 };
 
-class AmpGoldenTest : public ::testing::TestWithParam<Example> {};
+class AmpParityTest : public ::testing::TestWithParam<Example> {};
 
-TEST_P(AmpGoldenTest, PredictsAndSplitsAsTheOriginal) {
+TEST_P(AmpParityTest, PredictsAndSplitsAsTheOriginal) {
   const Example& example = GetParam();
   const auto profiles = ReadSharedData("amp/inputs_profiles.json");
   const auto settings = ReadSharedData("amp/inputs_settings.json");
@@ -187,7 +187,7 @@ TEST_P(AmpGoldenTest, PredictsAndSplitsAsTheOriginal) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Examples, AmpGoldenTest,
+    Examples, AmpParityTest,
     ::testing::Values(
         Example{"homogeneous", "gpt2", Gpt2, {kSlow, kSlow, kSlow, kSlow}},
         Example{"het_cluster", "gpt2", Gpt2, {kFast, kFast, kFast, kSlow}},
@@ -195,9 +195,9 @@ INSTANTIATE_TEST_SUITE_P(
             "het_model", "transgan", TransGan, {kFast, kFast, kFast, kFast}}),
     [](const auto& test) { return test.param.name; });
 
-class AmpLargeGoldenTest : public ::testing::TestWithParam<int> {};
+class AmpLargeParityTest : public ::testing::TestWithParam<int> {};
 
-TEST_P(AmpLargeGoldenTest, PredictsAndSplitsAsTheOriginal) {
+TEST_P(AmpLargeParityTest, PredictsAndSplitsAsTheOriginal) {
   const auto profiles = ReadSharedData("amp/inputs_profiles.json");
   const auto run =
       ReadSharedData("amp/runs/amp_het" + std::to_string(GetParam()) + ".json");
@@ -216,7 +216,7 @@ TEST_P(AmpLargeGoldenTest, PredictsAndSplitsAsTheOriginal) {
       *run, /*is_gpt=*/true);
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, AmpLargeGoldenTest, ::testing::Values(64, 128),
+INSTANTIATE_TEST_SUITE_P(Sizes, AmpLargeParityTest, ::testing::Values(64, 128),
                          ::testing::PrintToStringParamName());
 
 }  // namespace

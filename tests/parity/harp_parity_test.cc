@@ -1,4 +1,4 @@
-// Ten searches by another implementation of the same programme: costs to 1e-6.
+// Ten searches by another implementation of the same program: costs to 1e-6.
 
 #include <string>
 #include <utility>
@@ -77,9 +77,9 @@ HarpInput InputOf(const json& run, const json& profiles) {
   return input;
 }
 
-class HarpGoldenTest : public ::testing::TestWithParam<std::string> {};
+class HarpParityTest : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(HarpGoldenTest, FindsThePlan) {
+TEST_P(HarpParityTest, FindsThePlan) {
   const std::string& name = GetParam();
   const std::string model =
       name.find("opt350") != std::string::npos ? "opt-350" : "gpt-neo-2.7";
@@ -110,7 +110,7 @@ TEST_P(HarpGoldenTest, FindsThePlan) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Runs, HarpGoldenTest,
+    Runs, HarpParityTest,
     ::testing::Values("av16_neo27_mb1_AV", "av16_neo27_mb1_VA",
                       "av16_neo27_mb2_AV", "av16_neo27_mb2_VA",
                       "av16_neo27_mb4_AV", "av16_neo27_mb4_VA",

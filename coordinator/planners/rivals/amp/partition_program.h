@@ -1,5 +1,5 @@
-#ifndef TANGRAM_COORDINATOR_PLANNERS_RIVALS_AMP_PARTITION_PROGRAMME_H_
-#define TANGRAM_COORDINATOR_PLANNERS_RIVALS_AMP_PARTITION_PROGRAMME_H_
+#ifndef TANGRAM_COORDINATOR_PLANNERS_RIVALS_AMP_PARTITION_PROGRAM_H_
+#define TANGRAM_COORDINATOR_PLANNERS_RIVALS_AMP_PARTITION_PROGRAM_H_
 
 #include <vector>
 
@@ -25,16 +25,16 @@ struct PartitionProblem {
 double PipelineSeconds(const PartitionProblem& problem,
                        const std::vector<int>& bounds);
 
-// Returns the bounds of the fastest pipeline. Every stage has a layer. Of equal
-// ones, one with the more layers towards the end, where fewer microbatches are
-// in flight. Empty: more stages than layers. O(b s l²) for s stages of l
-// layers, and b sums of neighbouring layers that can be the slowest stage of
-// the best pipeline.
+// Returns the bounds of the fastest pipeline. Every stage has a layer. Equal
+// ones are told apart by the layers of their last stages: the more the better,
+// as fewer microbatches are in flight there. Empty: more stages than layers.
+// O(b s l²) for s stages of l layers, and b sums of neighbouring layers that
+// can be the slowest stage of the best pipeline.
 std::vector<int> FastestPartition(const PartitionProblem& problem);
 
-// Returns the bounds that upstream's programme finds for stages of equal speed:
-// those of the first stage count (see AmpDefects::forgets_transfers). Empty:
-// more stages than layers.
+// Returns the bounds that upstream's recurrence finds for stages of equal
+// speed: those of the first stage count (see AmpDefects::forgets_transfers).
+// Empty: more stages than layers.
 std::vector<int> UpstreamPartition(const PartitionProblem& problem);
 
 // Returns the bounds of stages with as many blocks each, or one more from the
@@ -44,4 +44,4 @@ std::vector<int> EvenPartition(int num_stages, int num_layers, int first_block,
 
 }  // namespace tangram
 
-#endif  // TANGRAM_COORDINATOR_PLANNERS_RIVALS_AMP_PARTITION_PROGRAMME_H_
+#endif  // TANGRAM_COORDINATOR_PLANNERS_RIVALS_AMP_PARTITION_PROGRAM_H_
