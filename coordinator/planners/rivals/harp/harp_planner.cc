@@ -21,6 +21,10 @@ namespace {
 
 constexpr char kName[] = "harp";
 
+// Plans that are slower than the best so far by more than this factor are not
+// looked for. They would be answers only if all better ones were refused.
+constexpr double kWorthListing = 1.2;
+
 // Plans for all microbatch sizes and orders, and why there may be none.
 class Listing {
  public:
@@ -111,8 +115,10 @@ class Listing {
     HarpInput input = HarpInputOf(request_.cluster, profiles, order,
                                   request_.training.global_batch_size, size);
     input.clamps_warm_up = !options_.upstream;
+    if (!options_.upstream) input.limit_s = kWorthListing * best_s_;
     TANGRAM_ASSIGN_OR_RETURN(const HarpAnswer answer, Search(input));
-    if (answer.stages.empty()) return NoteShortage(std::move(input));
+    if (answer.stages.empty()) return NoteShortage(input);
+    best_s_ = std::min(best_s_, answer.predicted_s);
     PipelinePlan plan{
         .pipeline_microbatch_size = size,
         .stages = PlaceHarpStages(request_.cluster, request_.model, order,
@@ -138,8 +144,9 @@ class Listing {
     return answer;
   }
 
-  // Keeps by how much the plan that ignores memory exceeds it.
-  absl::Status NoteShortage(HarpInput input) {
+  // Keeps by how much the plan that ignores memory exceeds it, if there is no
+  // plan yet.
+  absl::Status NoteShortage(const HarpInput& input) {
     if (!plans_.proposals.empty()) return absl::OkStatus();
     HarpInput roomy = input;
     for (HarpCluster& cluster : roomy.clusters) {
@@ -164,7 +171,8 @@ class Listing {
   int clusters_ = 0;
   int orders_ = 0;
   int programs_ = 0;
-  double bytes_short_ = 0;  // 0: not known.
+  double best_s_ = kInfinity;  // Predicted, of all plans so far.
+  double bytes_short_ = 0;     // 0: not known.
 };
 
 HarpOptions OptionsOf(const PlannerOptionValues& values) {

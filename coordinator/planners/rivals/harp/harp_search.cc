@@ -13,6 +13,9 @@ namespace {
 // Bounds closer than this, in seconds, count as one.
 constexpr double kBoundGap = 1e-6;
 
+// Equal sums differ by less than this fraction, which is rounding.
+constexpr double kRounding = 1e-12;
+
 // Sums over the layers of one shape.
 class ShapeSums {
  public:
@@ -35,6 +38,20 @@ class ShapeSums {
            in_flight * (activation_[end] - activation_[begin]);
   }
   double Transient(int layer) const { return transient_[layer]; }
+
+  // Returns the most neighbouring layers within the time and the memory.
+  int LongestStage(double most_s, double capacity_bytes) const {
+    int longest = 0;
+    int begin = 0;
+    for (int end = 1; end <= static_cast<int>(transient_.size()); ++end) {
+      while (begin < end && (Seconds(begin, end) > most_s ||
+                             Bytes(begin, end, 1, 0) > capacity_bytes)) {
+        ++begin;
+      }
+      longest = std::max(longest, end - begin);
+    }
+    return longest;
+  }
 
  private:
   std::vector<double> pass_s_ = {0};
@@ -84,6 +101,23 @@ class Program {
       }
     }
     return distinct;
+  }
+
+  // Returns false if no pipeline holds all layers, even with GPUs that hold
+  // parts of them, and one microbatch in flight.
+  bool MayHavePlan(double bound_s) const {
+    double layers = 0;
+    for (size_t c = 0; c < input_.clusters.size(); ++c) {
+      const HarpCluster& cluster = input_.clusters[c];
+      double most = 0;  // On one GPU.
+      for (size_t shape = 0; shape < cluster.shapes.size(); ++shape) {
+        const double longest = sums_[c][shape].LongestStage(
+            bound_s + kBoundGap, cluster.capacity_bytes);
+        most = std::max(most, longest / cluster.shapes[shape].num_gpus());
+      }
+      layers += most * cluster.num_gpus();
+    }
+    return layers >= num_layers_ * (1 - kRounding);
   }
 
   // Returns the stages of the least sum of times; empty: none.
@@ -340,8 +374,20 @@ HarpAnswer SearchHarp(const HarpInput& input,
     }
     return true;
   };
-  int low = 0;
-  int high = answer.num_bounds;  // The first with a plan is in [low, high].
+  const auto within = [&](double limit_s) {
+    return static_cast<int>(std::upper_bound(bounds.begin(), bounds.end(),
+                                             limit_s / input.num_microbatches) -
+                            bounds.begin());
+  };
+  const auto impossible = std::partition_point(
+      bounds.begin(), bounds.end(),
+      [&](double bound_s) { return !program.MayHavePlan(bound_s); });
+  int low = static_cast<int>(impossible - bounds.begin());
+  int high = within(input.limit_s);  // The first with a plan is before it.
+  // Most searches with a limit end here.
+  if (high < answer.num_bounds && (low >= high || !solve(--high))) {
+    return answer;
+  }
   while (low < high) {
     const int middle = (low + high) / 2;
     if (solve(middle)) {
@@ -353,9 +399,8 @@ HarpAnswer SearchHarp(const HarpInput& input,
   if (answer.stages.empty()) return answer;
   answer.first_feasible = low;
   // A plan whose slowest stage takes more than T / B takes more than T.
-  const double worth_s = answer.predicted_s / input.num_microbatches;
-  for (int bound = low + 1;
-       bound < answer.num_bounds && bounds[bound] <= worth_s; ++bound) {
+  const int end = within(std::min(answer.predicted_s, input.limit_s));
+  for (int bound = low + 1; bound < end; ++bound) {
     ++answer.bounds_tried_after;
     solve(bound);
   }

@@ -4,6 +4,8 @@
 #include <functional>
 #include <vector>
 
+#include "common/base/infinity.h"
+
 // The search of HARP, also HAPT (EuroSys 2026; arXiv 2509.24859, "HAPT"):
 // stages over a sequence of homogeneous clusters, and warm-up counts that hide
 // the transfers between them (H-1F1B). Pure.
@@ -53,6 +55,8 @@ struct HarpInput {
   // Whether no stage holds more microbatches than there are. Upstream counts
   // on.
   bool clamps_warm_up = false;
+  // Bounds that make the iteration longer than this are not tried.
+  double limit_s = kInfinity;
 
   int num_layers() const { return static_cast<int>(border_bytes.size()); }
 };

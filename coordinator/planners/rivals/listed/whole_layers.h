@@ -9,8 +9,8 @@
 
 namespace tangram {
 
-// The part of each transformer layer that runs again in the backward pass. Embedding and
-// head never do.
+// The part of each transformer layer that runs again in the backward pass.
+// Embedding and head never do.
 enum class BlockRecompute {
   kNone,
   kAttention,  // The attention core: Megatron-LM's selective recomputation.

@@ -24,7 +24,7 @@ TEST(PlannerRegistryTest, AnUnknownPlannerIsRefusedWithThoseThereAre) {
   EXPECT_THAT(BuiltinPlanners().Find("metis"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("planner: metis"),
-                             HasSubstr("tangram or whole-cluster"))));
+                             HasSubstr("tangram, whole-cluster"))));
 }
 
 TEST(PlannerRegistryTest, OptionsOverrideTheTypedFields) {
