@@ -52,8 +52,7 @@ class Listing {
                                         " orders of ", clusters_, " clusters, ",
                                         programs_, " dynamic programs"));
     if (plans_.proposals.empty() && !plans_.why_none.has_value()) {
-      plans_.why_none = {.reason = "no pipeline of harp fits in memory",
-                         .bytes_short = bytes_short_};
+      TANGRAM_ASSIGN_OR_RETURN(plans_.why_none, NoRoom());
     }
     return std::move(plans_);
   }
@@ -117,7 +116,10 @@ class Listing {
     input.clamps_warm_up = !options_.upstream;
     if (!options_.upstream) input.limit_s = kWorthListing * best_s_;
     TANGRAM_ASSIGN_OR_RETURN(const HarpAnswer answer, Search(input));
-    if (answer.stages.empty()) return NoteShortage(input);
+    if (answer.stages.empty()) {
+      if (size == sizes_.front()) smallest_ = std::move(input);
+      return absl::OkStatus();
+    }
     best_s_ = std::min(best_s_, answer.predicted_s);
     PipelinePlan plan{
         .pipeline_microbatch_size = size,
@@ -144,21 +146,22 @@ class Listing {
     return answer;
   }
 
-  // Keeps by how much the plan that ignores memory exceeds it, if there is no
-  // plan yet.
-  absl::Status NoteShortage(const HarpInput& input) {
-    if (!plans_.proposals.empty()) return absl::OkStatus();
-    HarpInput roomy = input;
+  // Returns by how much the plan for the smallest microbatch and the most
+  // recomputation exceeds the memory.
+  absl::StatusOr<Infeasible> NoRoom() {
+    HarpInput roomy = smallest_;
     for (HarpCluster& cluster : roomy.clusters) {
       cluster.capacity_bytes = kInfinity;
     }
     TANGRAM_ASSIGN_OR_RETURN(const HarpAnswer answer, Search(roomy));
-    if (answer.stages.empty()) return absl::OkStatus();
-    const double bytes_short = BytesShort(input, answer.stages);
-    if (bytes_short_ == 0 || bytes_short < bytes_short_) {
-      bytes_short_ = bytes_short;
+    if (answer.stages.empty()) {
+      return Infeasible{
+          .reason =
+              "no pipeline of harp has transfers that are as short as "
+              "its slowest stage"};
     }
-    return absl::OkStatus();
+    return Infeasible{.reason = "no pipeline of harp fits in memory",
+                      .bytes_short = BytesShort(smallest_, answer.stages)};
   }
 
   const PlanRequest& request_;
@@ -172,7 +175,7 @@ class Listing {
   int orders_ = 0;
   int programs_ = 0;
   double best_s_ = kInfinity;  // Predicted, of all plans so far.
-  double bytes_short_ = 0;     // 0: not known.
+  HarpInput smallest_;         // Without a plan, for the smallest microbatch.
 };
 
 HarpOptions OptionsOf(const PlannerOptionValues& values) {

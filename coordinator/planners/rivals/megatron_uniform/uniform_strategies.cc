@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "common/domain/stage_rules.h"
 #include "coordinator/planners/constraints/microbatch_sizes.h"
@@ -22,28 +23,44 @@ bool SplitsModel(const ModelSpec& model, int tp_degree) {
                      });
 }
 
+// Returns UniformStrategy::counts_ends for such a number of stages. Empty: they
+// cannot be.
+std::optional<bool> CountsEnds(int num_layers, int num_stages,
+                               bool allows_unequal) {
+  for (const bool allows : {false, true}) {
+    for (const bool counts_ends : {false, true}) {
+      const int layers = NumDivided(num_layers, counts_ends);
+      const bool divides = layers % num_stages == 0;
+      if (num_stages <= layers && (divides || (allows && allows_unequal))) {
+        return counts_ends;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 // Degrees and stages; the other fields keep their defaults.
 std::vector<UniformStrategy> Degrees(const ModelSpec& model,
                                      const Cluster& cluster,
-                                     int global_batch_size, bool equal_stages,
-                                     bool counts_ends) {
+                                     int global_batch_size,
+                                     bool allows_unequal) {
   int common_gpus = 0;
   for (const Node& node : cluster.nodes) {
     common_gpus = std::gcd(common_gpus, node.num_gpus);
   }
-  const int layers = NumDivided(model.num_layers(), counts_ends);
   std::vector<UniformStrategy> degrees;
   for (const int tp : DivisorsOf(common_gpus)) {
     if (!SplitsModel(model, tp)) continue;
     const int groups = cluster.num_gpus() / tp;
     for (const int dp : DivisorsOf(groups)) {
       const int stages = groups / dp;
-      if (global_batch_size % dp != 0 || stages > layers) continue;
-      if (equal_stages && layers % stages != 0) continue;
+      const std::optional<bool> counts_ends =
+          CountsEnds(model.num_layers(), stages, allows_unequal);
+      if (global_batch_size % dp != 0 || !counts_ends.has_value()) continue;
       degrees.push_back({.tp_degree = tp,
                          .dp_degree = dp,
                          .num_stages = stages,
-                         .counts_ends = counts_ends});
+                         .counts_ends = *counts_ends});
     }
   }
   return degrees;
@@ -54,13 +71,11 @@ std::vector<UniformStrategy> Degrees(const ModelSpec& model,
 std::vector<UniformStrategy> UniformStrategies(const ModelSpec& model,
                                                const Cluster& cluster,
                                                int global_batch_size) {
-  std::vector<UniformStrategy> degrees;
-  for (const bool counts_ends : {false, true}) {
-    for (const bool equal_stages : {true, false}) {
-      if (!degrees.empty()) break;
-      degrees =
-          Degrees(model, cluster, global_batch_size, equal_stages, counts_ends);
-    }
+  std::vector<UniformStrategy> degrees =
+      Degrees(model, cluster, global_batch_size, /*allows_unequal=*/false);
+  if (degrees.empty()) {
+    degrees =
+        Degrees(model, cluster, global_batch_size, /*allows_unequal=*/true);
   }
   std::vector<UniformStrategy> strategies;
   for (UniformStrategy strategy : degrees) {

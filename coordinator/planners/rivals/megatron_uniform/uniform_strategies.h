@@ -28,8 +28,8 @@ struct UniformStrategy {
 
 // Returns all strategies that use every GPU: tp divides the heads and the GPUs
 // of every node, dp divides the batch, and the stages divide the transformer
-// layers. If no such stages exist, stages may differ by one layer, and if there
-// are still none, embedding and head count as layers.
+// layers, or else all layers. If no such stages exist, they may differ by one
+// layer.
 std::vector<UniformStrategy> UniformStrategies(const ModelSpec& model,
                                                const Cluster& cluster,
                                                int global_batch_size);

@@ -24,7 +24,7 @@ TEST(PlannerRegistryTest, AnUnknownPlannerIsRefusedWithThoseThereAre) {
   EXPECT_THAT(BuiltinPlanners().Find("metis"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("planner: metis"),
-                             HasSubstr("tangram, whole-cluster"))));
+                             HasSubstr("tangram or whole-cluster"))));
 }
 
 TEST(PlannerRegistryTest, OptionsOverrideTheTypedFields) {

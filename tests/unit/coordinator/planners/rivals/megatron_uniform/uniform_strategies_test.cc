@@ -30,11 +30,12 @@ std::set<Degrees> DegreesOf(const std::vector<UniformStrategy>& strategies) {
 }
 
 TEST(UniformStrategiesTest, UsesEveryGpuInEqualStages) {
-  // Six layers are not divided by four stages, and heads are by tp 2.
-  EXPECT_THAT(DegreesOf(UniformStrategies(
-                  TestModel(6), TestCluster({{"a", 2, 2, TestDevice()}}), 8)),
-              UnorderedElementsAre(Degrees(1, 4, 1), Degrees(1, 2, 2),
-                                   Degrees(2, 2, 1), Degrees(2, 1, 2)));
+  // Four stages do not divide the six transformer layers, but all eight.
+  EXPECT_THAT(
+      DegreesOf(UniformStrategies(TestModel(6),
+                                  TestCluster({{"a", 2, 2, TestDevice()}}), 8)),
+      UnorderedElementsAre(Degrees(1, 4, 1), Degrees(1, 2, 2), Degrees(1, 1, 4),
+                           Degrees(2, 2, 1), Degrees(2, 1, 2)));
 }
 
 TEST(UniformStrategiesTest, TriesAllMicrobatchesAndRecomputation) {
