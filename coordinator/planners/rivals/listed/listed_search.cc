@@ -30,7 +30,7 @@ class ListedSearch : public PlanSearch {
   }
 
   absl::StatusOr<PlanFindings> Conclude(const Judgement& judgement) override {
-    if (judgement.chosen > 0) {
+    if (at_once_ == 1 && judgement.chosen > 0) {
       plans_.notes.push_back(
           absl::StrCat("plans that the planner ranks above this one and that "
                        "do not fit: ",

@@ -77,5 +77,21 @@ TEST(LayerProfilesTest, LayersAddUpToStages) {
   }
 }
 
+TEST(LayerProfilesTest, RecomputationCostsAForwardPassAndSavesMemory) {
+  const Cluster cluster = TestCluster({{.name = "a", .device = TestDevice()}});
+  const auto profiles_of = [&](bool recompute) {
+    return ProfileLayers(testing::TestModel(2), cluster,
+                         testing::TestTraining(), {.recompute = recompute});
+  };
+  const std::vector<LayerProfile> kept = *profiles_of(false).Find({0, 1, 1});
+  const std::vector<LayerProfile> again = *profiles_of(true).Find({0, 1, 1});
+  EXPECT_EQ(kept.front(), again.front());  // Embedding.
+  EXPECT_EQ(kept.back(), again.back());    // Head.
+  EXPECT_DOUBLE_EQ(again[1].forward_s, kept[1].forward_s);
+  EXPECT_DOUBLE_EQ(again[1].backward_s, kept[1].backward_s + kept[1].forward_s);
+  EXPECT_LT(again[1].activation_bytes, kept[1].activation_bytes);
+  EXPECT_EQ(again[1].state_bytes, kept[1].state_bytes);
+}
+
 }  // namespace
 }  // namespace tangram
