@@ -1,6 +1,7 @@
 #include "cli/print/print_comparison.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <set>
 #include <utility>
@@ -12,6 +13,8 @@
 #include "common/base/format.h"
 #include "common/base/infinity.h"
 #include "common/sim/compare_plans.h"
+#include "common/sim/describe.h"
+#include "common/sim/time_shares.h"
 #include "nlohmann/json.hpp"
 
 namespace tangram {
@@ -33,6 +36,14 @@ std::vector<EvaluatedPlan> PipelinesOf(const PlanResult& result) {
         {replicas[r].plan, result.replicated_evaluation.pipelines[r]});
   }
   return pipelines;
+}
+
+int NumGpus(const PipelinePlan& plan) {
+  std::set<GpuId> gpus;
+  for (const PlacedStage& stage : plan.stages) {
+    gpus.insert(stage.gpus.begin(), stage.gpus.end());
+  }
+  return static_cast<int>(gpus.size());
 }
 
 // The figures of a plan that are compared.
@@ -58,16 +69,12 @@ Figures FiguresOf(const PlanFile& file) {
   }
   const std::vector<EvaluatedPlan> pipelines = PipelinesOf(file.result);
   figures.num_pipelines = static_cast<int>(pipelines.size());
-  std::set<GpuId> gpus;
   for (const EvaluatedPlan& pipeline : pipelines) {
     figures.memory_fraction =
         std::max(figures.memory_fraction, MemoryFraction(pipeline.evaluation));
     figures.num_stages += pipeline.plan.num_stages();
-    for (const PlacedStage& stage : pipeline.plan.stages) {
-      gpus.insert(stage.gpus.begin(), stage.gpus.end());
-    }
+    figures.num_gpus += NumGpus(pipeline.plan);
   }
-  figures.num_gpus = static_cast<int>(gpus.size());
   return figures;
 }
 
@@ -96,24 +103,79 @@ std::string Frameworks(const PlannerAnswer& answer) {
   return absl::StrCat(answer.frameworks.front(), " and ", count - 1, " more");
 }
 
-// Returns the differences that make plan `a` faster than `b`, in one sentence.
-std::string WhyFaster(const PlannerAnswer& a, const PlannerAnswer& b) {
-  const PlanResult& faster = a.file->result;
-  const PlanResult& slower = b.file->result;
+// A share of the GPUs' time, in two plans.
+struct ShareChange {
+  std::string name;
+  double before = 0;
+  double after = 0;
+
+  double size() const { return std::abs(after - before); }
+};
+
+// Returns the shares of time that differ most.
+std::vector<ShareChange> LargestChanges(const EvaluatedPlan& a,
+                                        const EvaluatedPlan& b) {
+  constexpr size_t kMostChanges = 3;
+  constexpr double kNegligible = 0.01;
+  const std::vector<TimeShare> before = TimeShares(a.plan, a.evaluation);
+  const std::vector<TimeShare> after = TimeShares(b.plan, b.evaluation);
+  std::vector<ShareChange> changes = {
+      {"recomputation", RecomputationShare(a.plan, a.evaluation),
+       RecomputationShare(b.plan, b.evaluation)}};
+  for (size_t i = 0; i < before.size(); ++i) {
+    changes.push_back(
+        {std::string(before[i].name), before[i].fraction, after[i].fraction});
+  }
+  std::stable_sort(changes.begin(), changes.end(),
+                   [](const ShareChange& x, const ShareChange& y) {
+                     return x.size() > y.size();
+                   });
+  changes.resize(std::min(changes.size(), kMostChanges));
+  std::erase_if(changes, [](const ShareChange& change) {
+    return change.size() < kNegligible;
+  });
+  return changes;
+}
+
+// Returns in what the plans differ as a whole, and then the shares of time that
+// differ most.
+std::vector<std::string> MainDifferences(const EvaluatedPlan& a,
+                                         const EvaluatedPlan& b) {
   std::vector<std::string> lines;
-  if (faster.plan && slower.plan) {
-    lines = ComparePlans({*slower.plan, slower.evaluation},
-                         {*faster.plan, faster.evaluation});
-    lines.erase(lines.begin());  // The time: it is in the table.
+  const auto count = [&](absl::string_view what, int before, int after) {
+    if (before == after) return;
+    lines.push_back(absl::StrCat(what, " ", before, " -> ", after));
+  };
+  count("GPUs", NumGpus(a.plan), NumGpus(b.plan));
+  count("stages", a.plan.num_stages(), b.plan.num_stages());
+  count("microbatch", a.plan.pipeline_microbatch_size,
+        b.plan.pipeline_microbatch_size);
+  if (a.plan.schedule != b.plan.schedule) {
+    lines.push_back(absl::StrCat("schedule ", ScheduleName(a.plan.schedule),
+                                 " -> ", ScheduleName(b.plan.schedule)));
+  }
+  for (const ShareChange& change : LargestChanges(a, b)) {
+    lines.push_back(absl::StrCat(change.name, " ", FormatPercent(change.before),
+                                 " -> ", FormatPercent(change.after)));
+  }
+  return lines;
+}
+
+// Returns in one sentence what makes plan `a` faster than `b`.
+std::string WhyFaster(const PlannerAnswer& a, const PlannerAnswer& b) {
+  const std::vector<EvaluatedPlan> faster = PipelinesOf(a.file->result);
+  const std::vector<EvaluatedPlan> slower = PipelinesOf(b.file->result);
+  std::vector<std::string> lines;
+  if (faster.size() == 1 && slower.size() == 1) {
+    lines = MainDifferences(slower.front(), faster.front());
   } else {
     lines.push_back(
-        absl::StrCat("pipelines: ", FiguresOf(*b.file).num_pipelines, " -> ",
-                     FiguresOf(*a.file).num_pipelines));
+        absl::StrCat("pipelines ", slower.size(), " -> ", faster.size()));
   }
+  if (lines.empty()) lines.emplace_back("other borders between stages");
   const double change = TimeOf(b) / TimeOf(a) - 1;
-  if (lines.empty()) lines.emplace_back("stages and where they run");
-  return absl::StrCat(b.planner, " -> ", a.planner, ", ", FormatPercent(change),
-                      " faster: ", absl::StrJoin(lines, "; "));
+  return absl::StrCat(a.planner, " is ", FormatPercent(change), " faster than ",
+                      b.planner, ": ", absl::StrJoin(lines, ", "));
 }
 
 void PrintTable(absl::Span<const PlannerAnswer> answers, Console& console) {

@@ -152,8 +152,13 @@ absl::StatusOr<Outcome> PlanWithFitMembers(
   absl::Status first_error;
   while (true) {
     const std::set<AdapterId> unfit_ids = IdsOf(unfit);
-    absl::StatusOr<Members> members = FindMembers(
-        pool, order.parallelizer, unfit_ids, should_stop, log, share);
+    absl::StatusOr<Members> members;
+    if (order.planner.planner->features.parallelizers) {
+      members = FindMembers(pool, order.parallelizer, unfit_ids, should_stop,
+                            log, share);
+    } else {
+      members.emplace();
+    }
     if (!members.ok()) {
       return unfit.empty() || absl::IsCancelled(members.status())
                  ? members.status()

@@ -22,6 +22,7 @@
 #include "coordinator/planners/portfolio/mixable_members.h"
 #include "coordinator/planners/portfolio/mixed_source.h"
 #include "coordinator/planners/portfolio/name_constraints.h"
+#include "coordinator/planners/portfolio/no_slice_plans.h"
 #include "coordinator/planners/portfolio/plan_for_any_runtime.h"
 #include "coordinator/planners/portfolio/plan_for_runtime.h"
 #include "coordinator/planners/portfolio/split_planner.h"
@@ -121,10 +122,10 @@ class PortfolioPlanner : public ClusterPlanner {
     TANGRAM_RETURN_IF_ERROR(CheckMeets(*choice_.planner, request));
     PlanRequest free = request;
     free.constraints.runtime.clear();
+    NoSlicePlans none;
     TANGRAM_ASSIGN_OR_RETURN(
         PlanResult result,
-        CreateJudgedPlanner(choice_, *members_.front().source, /*asked=*/{})
-            ->Plan(free, observer));
+        CreateJudgedPlanner(choice_, none)->Plan(free, observer));
     if (!result.has_plan()) {
       result.certificate.reset();
       return result;

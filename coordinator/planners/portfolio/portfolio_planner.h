@@ -50,8 +50,8 @@ inline constexpr absl::string_view kScout = "uniform";
 // A member that does not know the model is left out. A member that cuts it into
 // other atoms than the first one is left out of mixes.
 //
-// A planner that asks no parallelizer plans once, with the first member's
-// source. It refuses constraints that it does not meet.
+// A planner that asks no parallelizer plans once and needs no members. It
+// refuses constraints that it does not meet.
 //
 // For a runtime, see PlanForRuntime; for runtime auto, PlanForAnyRuntime.
 // Without a runtime, plans for runtimes count too: PlanOfAnyKind.

@@ -73,8 +73,8 @@ TEST(PrintComparisonTest, ShowsFiguresAndReasons) {
           "250 ms  none\n"
           "  narrow     no plan\n"
           "  picky      no plan\n"));
-  EXPECT_THAT(text, HasSubstr("slow -> fast, 20.0 % faster: GPUs used: 2 -> 4; "
-                              "stages: 2 -> 4"));
+  EXPECT_THAT(text, HasSubstr("fast is 20.0 % faster than slow: GPUs 2 -> 4, "
+                              "stages 2 -> 4\n"));
   EXPECT_THAT(text, HasSubstr("narrow: does not fit (2.00 GB short on each "
                               "GPU)\n  picky: batch: 7\n"));
 }
@@ -95,7 +95,7 @@ TEST(PrintComparisonTest, JsonHasTheSame) {
   EXPECT_EQ(fast["gpus"], 4);
   EXPECT_THAT(fast["frameworks"], ElementsAre("megatron", "flagscale"));
   EXPECT_THAT(std::string(fast["why_faster_than_next"]),
-              StartsWith("slow -> fast"));
+              StartsWith("fast is 20.0 % faster"));
   EXPECT_FALSE(view["planners"][1].contains("why_faster_than_next"));
   EXPECT_EQ(view["planners"][3]["reason"], "batch: 7");
 }
