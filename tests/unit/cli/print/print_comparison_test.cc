@@ -29,7 +29,10 @@ PlannerAnswer Answer(const std::string& planner, double iteration_time_s,
   plan.pipeline_microbatch_size = 1;
   for (int i = 0; i < num_gpus; ++i) {
     plan.stages.push_back({.gpus = {{.node = 0, .index = i}}});
-    evaluation.stages.push_back({.busy_s = iteration_time_s / 2,
+    evaluation.stages.push_back({.forward_s = 1,
+                                 .backward_s = 2,
+                                 .busy_s = iteration_time_s / 2,
+                                 .idle_s = iteration_time_s / 2,
                                  .peak_bytes = 8e9,
                                  .capacity_bytes = 16e9});
   }
