@@ -181,11 +181,11 @@ std::string WhyFaster(const PlannerAnswer& a, const PlannerAnswer& b) {
 void PrintTable(absl::Span<const PlannerAnswer> answers, Console& console) {
   Table table({{"planner"},
                {"iteration", Table::kRight},
-               {"its own estimate", Table::kRight},
+               {"own estimate", Table::kRight},
                {"memory", Table::kRight},
                {"GPUs", Table::kRight},
                {"stages", Table::kRight},
-               {"planned in", Table::kRight},
+               {"planning", Table::kRight},
                {"runs in"}});
   for (const PlannerAnswer& answer : answers) {
     if (!answer.has_plan()) {
