@@ -334,7 +334,8 @@ INSTANTIATE_TEST_SUITE_P(Planners, PlannerConformanceTest,
                                            Conforming{"tangram", "uniform"},
                                            Conforming{"whole-cluster", "aceso"},
                                            Conforming{"whole-cluster",
-                                                      "uniform"}),
+                                                      "uniform"},
+                                           Conforming{"sailor", "uniform"}),
                          [](const auto& test) {
                            std::string name = test.param.planner + "_" +
                                               test.param.parallelizer;

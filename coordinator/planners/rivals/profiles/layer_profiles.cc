@@ -7,6 +7,7 @@
 #include "common/cost/operator_cost.h"
 #include "common/cost/stage_cost.h"
 #include "common/domain/model_slice.h"
+#include "common/domain/recompute_masks.h"
 #include "common/domain/stage_rules.h"
 #include "common/sim/stage_placement.h"
 
@@ -14,10 +15,13 @@ namespace tangram {
 namespace {
 
 // Returns the profile of `layer` as a stage of its own.
-LayerProfile ProfileOf(const LayerSpec& layer,
+LayerProfile ProfileOf(const LayerSpec& layer, bool recompute,
                        const StageParallelism& parallelism,
                        const StageEnvironment& environment) {
-  const LayerPart whole{.op_end = static_cast<int>(OperatorsOf(layer).size())};
+  const bool runs_again = recompute && layer.kind == LayerKind::kTransformer;
+  const LayerPart whole{
+      .op_end = static_cast<int>(OperatorsOf(layer).size()),
+      .recomputed = runs_again ? WholeLayerMask(layer) : kRecomputeNone};
   const LayerCost cost = EstimateLayer(layer, whole, parallelism, environment);
   const StageCost stage = StageCostOf(cost, parallelism, environment);
   return {.forward_s = stage.forward_s,
@@ -100,8 +104,9 @@ LayerProfiles ProfileLayers(const ModelSpec& model, const Cluster& cluster,
         std::vector<LayerProfile>& layers =
             profiles.layers[{type, tp, samples}];
         for (const LayerRun& run : runs) {
-          layers.insert(layers.end(), run.count,
-                        ProfileOf(run.layer, parallelism, environment));
+          layers.insert(
+              layers.end(), run.count,
+              ProfileOf(run.layer, range.recompute, parallelism, environment));
         }
       }
     }

@@ -16,8 +16,7 @@
 // single GPU types. Metis, Sailor, AMP and HARP plan from such tables. Pure.
 namespace tangram {
 
-// One layer on each of tp GPUs of one node, with nothing recomputed and nothing
-// sharded over replicas.
+// One layer on each of tp GPUs of one node, with nothing sharded over replicas.
 struct LayerProfile {
   double forward_s = 0;  // One microbatch, collectives of tp included.
   double backward_s = 0;
@@ -67,6 +66,8 @@ struct LayerProfiles {
 struct ProfileRange {
   int max_tp_degree = 8;  // Powers of two up to the GPUs of a node.
   int max_samples = 8;    // Powers of two.
+  // Transformer layers run again in the backward pass.
+  bool recompute = false;
 };
 
 // Profiles the layers of `model` on the GPU types of `cluster` with the cost

@@ -181,19 +181,25 @@ absl::StatusOr<Found> Search(const Input& input, const Settings& settings,
   const PathTable paths(input);
   std::set<int> sizes;
   for (const auto& [key, profile] : input.profiles) sizes.insert(key.samples);
-  Effort effort{.most = settings.most_steps, .should_stop = should_stop};
   std::vector<std::tuple<int, int, int, Plan>> plans;
   Found found;
   for (const int samples : sizes) {
+    // Each size has its part of the steps.
+    const int64_t part = static_cast<int64_t>(sizes.size());
+    Effort effort{
+        .most = settings.most_steps == 0
+                    ? 0
+                    : std::max<int64_t>(1, settings.most_steps / part),
+        .should_stop = should_stop};
     SizeSearch search(input, settings, paths, regions, orders, samples, effort);
     found.fits_memory = found.fits_memory || search.fits_memory();
     search.Run(plans);
+    if (effort.stopped && should_stop()) {
+      return absl::CancelledError("planning stopped");
+    }
+    found.steps += effort.steps;
+    found.truncated = found.truncated || effort.stopped;
   }
-  if (effort.stopped && should_stop()) {
-    return absl::CancelledError("planning was stopped");
-  }
-  found.steps = effort.steps;
-  found.truncated = effort.stopped;
   const bool for_speed = settings.objective == Objective::kFastest;
   const auto value = [&](const Plan& plan) {
     return for_speed ? plan.iteration_s : plan.dollars;

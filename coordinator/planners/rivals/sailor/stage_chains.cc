@@ -11,18 +11,6 @@ constexpr double kLeastSpeedup = 1.5;
 
 }  // namespace
 
-std::vector<std::pair<int, int>> SplitEvenly(int layers, int stages) {
-  const int shorter = stages - layers % stages;
-  std::vector<std::pair<int, int>> split;
-  int begin = 0;
-  for (int i = 0; i < stages; ++i) {
-    const int size = layers / stages + (i < shorter ? 0 : 1);
-    split.emplace_back(begin, size);
-    begin += size;
-  }
-  return split;
-}
-
 StageChains::StageChains(const Input& input, const Rules& rules,
                          const PathTable& paths, int samples)
     : input_(input), rules_(rules), samples_(samples) {
@@ -53,22 +41,8 @@ const Profile* StageChains::Find(int type, int tp) const {
   return nullptr;
 }
 
-// Weights, gradients and optimizer state of all layers, and the activations of
-// as many microbatches as there are stages from here on (1F1B).
 bool StageChains::Fits(int type, int tp, const Split& split, int stage) const {
-  const Profile& profile = *Find(type, tp);
-  const auto [begin, size] = split[stage];
-  double state = 0;
-  double activations = 0;
-  double transient = 0;
-  for (int i = begin; i < begin + size; ++i) {
-    const LayerFigures& layer = profile.layers[i];
-    state += layer.state_bytes;
-    activations += layer.activation_bytes;
-    transient = std::max(transient, layer.transient_bytes);
-  }
-  const int in_flight = static_cast<int>(split.size()) - stage;
-  return state + activations * in_flight + transient + profile.reserved_bytes <=
+  return StageBytes(*Find(type, tp), split, stage) <=
          input_.types[type].memory_bytes;
 }
 

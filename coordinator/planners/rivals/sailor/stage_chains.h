@@ -8,6 +8,7 @@
 
 #include "coordinator/planners/rivals/sailor/path_table.h"
 #include "coordinator/planners/rivals/sailor/sailor_input.h"
+#include "coordinator/planners/rivals/sailor/stage_memory.h"
 
 namespace tangram::sailor {
 
@@ -33,10 +34,6 @@ struct ChainStage {
   std::vector<int> least_tp;  // By type, of this stage and those behind it.
 };
 
-// The first and the number of layers of each of `stages` stages. All have
-// floor(layers / stages), and the last ones one more.
-std::vector<std::pair<int, int>> SplitEvenly(int layers, int stages);
-
 // The pipelines of every length for one size of microbatch: their layers are
 // split evenly, and each GPU type has one tp degree a stage. That is the least
 // for which it has memory, or the one up to which more GPUs pay.
@@ -56,7 +53,6 @@ class StageChains {
   int num_chain_stages() const { return static_cast<int>(stages_.size()); }
 
  private:
-  using Split = std::vector<std::pair<int, int>>;
   using Key = std::tuple<int, int, int, double, std::vector<int>>;
 
   // Whether each type has its least degree, for every choice to build.

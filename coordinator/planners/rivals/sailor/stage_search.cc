@@ -144,6 +144,7 @@ int StageSearch::PositionBehind(const ChainStage& stage, int position,
 // the counts. So one count of a mixed type is enough, or the extreme ones.
 void StageSearch::VisitMixes(const Mix& available, int type, int left, Mix& mix,
                              absl::FunctionRef<void(const Mix&)> visit) const {
+  if (effort_.stopped) return;
   if (type == num_types_ - 1) {
     mix[type] = left;
     if (left <= available[type]) visit(mix);
