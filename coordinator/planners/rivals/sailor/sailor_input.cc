@@ -120,6 +120,7 @@ Rules UpstreamRules() {
           .unbounded_paths = true,
           .skips_equal_mixes = true,
           .tries_all_counts = true,
+          .tries_slow_plans = true,
           .sends_first_boundary = true,
           .forgets_update = true,
           .reduces_in_first_zone = true,

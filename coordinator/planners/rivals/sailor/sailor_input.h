@@ -87,8 +87,11 @@ struct Rules {
   bool unbounded_paths = false;
   // Skips a mix of GPU types that is as fast as the last one looked at.
   bool skips_equal_mixes = false;
-  // Looks at every count of the types before the last two of a mix.
+  // Looks at every count of the types before the last two of a mix, and mixes
+  // types of which more is left. Mended: mixes types only to use one up.
   bool tries_all_counts = false;
+  // Looks at plans that must take more than twice as long as the best.
+  bool tries_slow_plans = false;
   // Lets every stage send the output of the last layer of the first one.
   bool sends_first_boundary = false;
   // Forgets the optimizer step of pipelines of several stages, and takes the

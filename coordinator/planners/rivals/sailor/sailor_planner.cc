@@ -96,7 +96,7 @@ class SailorLister {
                },
            .predicted_s = plan.iteration_s,
            .note = recompute ? "all transformer layers run again in the "
-                               "backward pass, which Sailor itself has not"
+                               "backward pass, which Sailor itself does not plan"
                              : ""});
     }
     Note(uneven, "a dp degree that does not divide the batch", listed);

@@ -17,6 +17,9 @@
 namespace tangram::sailor {
 namespace {
 
+// Slower plans are left out of the answer, as far as that is known beforehand.
+constexpr double kMostSlowdown = 2;
+
 int64_t NumGpus(const Input& input) {
   int64_t gpus = 0;
   for (const Zone& zone : input.zones) {
@@ -31,12 +34,13 @@ class SizeSearch {
   SizeSearch(const Input& input, const Settings& settings,
              const PathTable& paths, const std::vector<Region>& regions,
              const std::vector<std::vector<int>>& orders, int samples,
-             Effort& effort)
+             Effort& effort, double& best_s)
       : input_(input),
         settings_(settings),
         regions_(regions),
         orders_(orders),
         samples_(samples),
+        best_s_(best_s),
         chains_(input, settings.rules, paths, samples),
         fastest_(input, settings.rules, paths, regions, orders, chains_,
                  Objective::kFastest, effort),
@@ -65,6 +69,10 @@ class SizeSearch {
   std::vector<int> DpDegrees() const;
   std::vector<Branch> Branches() const;
   bool PassesRegionTest(int first, const std::vector<int>& order) const;
+  bool MustBeSlow(const Branch& branch) const {
+    return for_speed() && !settings_.rules.tries_slow_plans &&
+           fastest_.LeastSeconds(branch.first) > kMostSlowdown * best_s_;
+  }
   std::optional<Plan> SolveBranch(const Branch& branch);
 
   const Input& input_;
@@ -72,6 +80,7 @@ class SizeSearch {
   const std::vector<Region>& regions_;
   const std::vector<std::vector<int>>& orders_;
   const int samples_;
+  double& best_s_;  // Of the plans of all sizes so far.
   StageChains chains_;
   StageSearch fastest_;
   StageSearch cheapest_;
@@ -156,6 +165,8 @@ void SizeSearch::Run(std::vector<std::tuple<int, int, int, Plan>>& plans) {
     fastest_.Begin(dp, Microbatches(dp));
     cheapest_.Begin(dp, Microbatches(dp));
     for (Branch& branch : branches) {
+      // Fewer replicas take longer, so the branch ends here.
+      branch.ended = branch.ended || MustBeSlow(branch);
       if (branch.ended) continue;
       std::optional<Plan> plan = SolveBranch(branch);
       if (!plan) continue;
@@ -163,6 +174,7 @@ void SizeSearch::Run(std::vector<std::tuple<int, int, int, Plan>>& plans) {
       branch.ended = value >= branch.best;
       if (branch.ended) continue;
       branch.best = value;
+      best_s_ = std::min(best_s_, plan->iteration_s);
       plan->samples = samples_;
       plans.emplace_back(branch.num_stages, samples_, branch.order,
                          std::move(*plan));
@@ -183,6 +195,7 @@ absl::StatusOr<Found> Search(const Input& input, const Settings& settings,
   for (const auto& [key, profile] : input.profiles) sizes.insert(key.samples);
   std::vector<std::tuple<int, int, int, Plan>> plans;
   Found found;
+  double best_s = kInfinity;
   for (const int samples : sizes) {
     // Each size has its part of the steps.
     const int64_t part = static_cast<int64_t>(sizes.size());
@@ -191,7 +204,8 @@ absl::StatusOr<Found> Search(const Input& input, const Settings& settings,
                     ? 0
                     : std::max<int64_t>(1, settings.most_steps / part),
         .should_stop = should_stop};
-    SizeSearch search(input, settings, paths, regions, orders, samples, effort);
+    SizeSearch search(input, settings, paths, regions, orders, samples, effort,
+                      best_s);
     found.fits_memory = found.fits_memory || search.fits_memory();
     search.Run(plans);
     if (effort.stopped && should_stop()) {

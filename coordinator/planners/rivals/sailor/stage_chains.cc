@@ -1,8 +1,8 @@
 #include "coordinator/planners/rivals/sailor/stage_chains.h"
 
 #include <algorithm>
-#include <limits>
 
+#include "common/base/infinity.h"
 namespace tangram::sailor {
 namespace {
 
@@ -67,7 +67,7 @@ TypeFigures StageChains::FiguresOf(int type, int tp,
 
 int StageChains::DegreeThatPays(int type, std::pair<int, int> layers) const {
   int best = 0;
-  double best_s = std::numeric_limits<double>::infinity();
+  double best_s = kInfinity;
   for (const auto& [tp, profile] : profiles_[type]) {
     const double time_s = FiguresOf(type, tp, layers).pass_s;
     if (best > 0 && best_s / time_s < kLeastSpeedup) break;
@@ -158,13 +158,18 @@ int StageChains::Join(const Split& split,
   for (int layer = begin; layer < begin + size; ++layer) {
     stage.gradient_bytes += input_.gradient_bytes[layer];
   }
+  double fastest_s = kInfinity;
   for (int type = 0; type < static_cast<int>(here.size()); ++type) {
     const int tp = here[type];
     stage.types.push_back(tp == 0 ? TypeFigures()
                                   : FiguresOf(type, tp, split[index]));
     stage.least_tp.push_back(
         next < 0 ? tp : std::min(tp, stages_[next].least_tp[type]));
+    if (tp > 0) fastest_s = std::min(fastest_s, stage.types.back().pass_s);
   }
+  stage.passes_s = fastest_s + (next < 0 ? 0 : stages_[next].passes_s);
+  stage.slowest_s =
+      next < 0 ? fastest_s : std::max(fastest_s, stages_[next].slowest_s);
   stage.state = at->second;
   if (rules_.shares_states_by_counts) {
     stage.state = states_.try_emplace({stage.num_stages, begin}, at->second)

@@ -31,7 +31,10 @@ struct ChainStage {
   double gradient_bytes = 0;
   double boundary_bytes = 0;  // That leave it, for one microbatch.
   std::vector<TypeFigures> types;
-  std::vector<int> least_tp;  // By type, of this stage and those behind it.
+  // Of this stage and those behind it:
+  std::vector<int> least_tp;  // By type.
+  double passes_s = 0;        // Sum over stages, each on its fastest type.
+  double slowest_s = 0;       // The greatest of them.
 };
 
 // The pipelines of every length for one size of microbatch: their layers are

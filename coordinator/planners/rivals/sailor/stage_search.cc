@@ -48,6 +48,11 @@ void StageSearch::Begin(int dp, int num_microbatches) {
   std::fill(reduce_s_.begin(), reduce_s_.end(), -1);
 }
 
+double StageSearch::LeastSeconds(int first) const {
+  const ChainStage& chain = chains_.stage(first);
+  return (num_microbatches_ - 1) * chain.slowest_s + chain.passes_s;
+}
+
 std::optional<Plan> StageSearch::Solve(int first, int order) {
   order_ = order;
   Counts counts;
@@ -140,8 +145,6 @@ int StageSearch::PositionBehind(const ChainStage& stage, int position,
   return position + 1 < static_cast<int>(order.size()) ? position + 1 : -1;
 }
 
-// A mix is as fast as any other of the same types, and its price is linear in
-// the counts. So one count of a mixed type is enough, or the extreme ones.
 void StageSearch::VisitMixes(const Mix& available, int type, int left, Mix& mix,
                              absl::FunctionRef<void(const Mix&)> visit) const {
   if (effort_.stopped) return;
@@ -152,27 +155,37 @@ void StageSearch::VisitMixes(const Mix& available, int type, int left, Mix& mix,
   }
   int behind = 0;
   for (int i = type + 1; i < num_types_; ++i) behind += available[i];
-  const int least = std::max(0, left - behind);
-  const int most = std::min(left, available[type]);
-  const auto extend = [&](int first, int last) {
-    for (int count = first; count <= last; ++count) {
-      mix[type] = count;
-      VisitMixes(available, type + 1, left - count, mix, visit);
-    }
+  for (const int count : CountsOf(type, std::max(0, left - behind),
+                                  std::min(left, available[type]), left)) {
+    mix[type] = count;
+    VisitMixes(available, type + 1, left - count, mix, visit);
+  }
+}
+
+// A mix is as fast as any other of the same types, and its price is linear in
+// the counts. So one count of a mixed type is enough, or the extreme ones.
+StageSearch::Mix StageSearch::CountsOf(int type, int least, int most,
+                                       int left) const {
+  Mix counts;
+  const auto add = [&](int first, int last) {
+    for (int count = first; count <= last; ++count) counts.push_back(count);
   };
   if (rules_.tries_all_counts && type < num_types_ - 2) {
-    return extend(least, most);
+    add(least, most);
+    return counts;
   }
-  const int least_mixed = std::max(1, least);
   const int most_mixed = std::min(most, left - 1);
-  if (least == 0) extend(0, 0);
-  if (least_mixed <= most_mixed) {
-    extend(least_mixed, least_mixed);
-    if (objective_ == Objective::kCheapest && least_mixed < most_mixed) {
-      extend(most_mixed, most_mixed);
-    }
+  if (least == 0) add(0, 0);
+  if (rules_.tries_all_counts) {
+    const int least_mixed = std::max(1, least);
+    if (least_mixed <= most_mixed) add(least_mixed, least_mixed);
+  } else {
+    if (least > 0 && least <= most_mixed) add(least, least);
+    // Less than `left` is all that there is.
+    if (most == most_mixed && most > least) add(most, most);
   }
-  if (most == left && left > 0) extend(left, left);
+  if (most == left && left > 0) add(left, left);
+  return counts;
 }
 
 StageSearch::Runs StageSearch::Place(const ChainStage& stage, int region,

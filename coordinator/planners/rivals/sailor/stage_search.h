@@ -50,6 +50,9 @@ class StageSearch {
   // Sets the dp degree of the next calls of Solve, and forgets all states.
   void Begin(int dp, int num_microbatches);
 
+  // No plan of the pipeline whose first stage has index `first` takes less.
+  double LeastSeconds(int first) const;
+
   // The best plan of the pipeline whose first stage has index `first`, through
   // the regions of orders[order]. Its Plan::samples is not set.
   std::optional<Plan> Solve(int first, int order);
@@ -97,6 +100,9 @@ class StageSearch {
   // Gives `left` replicas to the types from `type` on, and visits each mix.
   void VisitMixes(const Mix& available, int type, int left, Mix& mix,
                   absl::FunctionRef<void(const Mix&)> visit) const;
+  // The counts of a type to look at, of those from `least` to `most`, if `left`
+  // replicas are left for it and the types behind it.
+  Mix CountsOf(int type, int least, int most, int left) const;
   Mix ReplicasLeft(const ChainStage& stage, int region,
                    const Counts& counts) const;
   bool MayFit(const ChainStage& stage, int position,

@@ -45,7 +45,6 @@ TEST(GoldenRunsTest, MendedRulesAreNotSlower) {
   const std::vector<ReferenceRun> runs = ReadReferenceRuns();
   if (runs.empty()) GTEST_SKIP() << kNoSharedData;
   for (const ReferenceRun& run : runs) {
-    if (run.search_s > 5) continue;  // Takes seconds.
     SCOPED_TRACE(run.model + " on " + run.cluster);
     const Found found = SearchRun(InputOf(run), Rules());
     ASSERT_FALSE(found.plans.empty());
