@@ -90,7 +90,7 @@ struct Rules {
   // Looks at every count of the types before the last two of a mix, and mixes
   // types of which more is left. Mended: mixes types only to use one up.
   bool tries_all_counts = false;
-  // Looks at plans that must take more than twice as long as the best.
+  // Looks at plans that must take half as long again as the best.
   bool tries_slow_plans = false;
   // Lets every stage send the output of the last layer of the first one.
   bool sends_first_boundary = false;
@@ -128,7 +128,9 @@ struct Settings {
   double longest_s = 0;             // Likewise.
   int most_replicas = 0;            // Of a stage. 0: as many as GPUs.
   bool whole_microbatches = false;  // Only dp degrees that divide the batch.
-  int64_t most_steps = 0;           // Mixes looked at. 0: any.
+  // Mixes looked at, in equal parts for sizes of microbatches and dp degrees.
+  // 0: any number.
+  int64_t most_steps = 0;
   Rules rules;
 };
 

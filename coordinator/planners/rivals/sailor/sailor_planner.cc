@@ -95,16 +95,19 @@ class SailorLister {
                  return placed;
                },
            .predicted_s = plan.iteration_s,
-           .note = recompute ? "all transformer layers run again in the "
-                               "backward pass, which Sailor itself does not plan"
-                             : ""});
+           .note = recompute
+                       ? "all transformer layers run again in the "
+                         "backward pass, which Sailor itself does not plan"
+                       : ""});
     }
     Note(uneven, "a dp degree that does not divide the batch", listed);
     Note(homeless, "tp groups that do not fit the nodes", listed);
     if (found.truncated) {
-      listed.limits.push_back(absl::StrCat(
-          "the search ended after ", options_.max_search_steps,
-          " steps: --planner-option max_search_steps raises that"));
+      const std::string limit =
+          absl::StrCat("the search of Sailor ended after ", found.steps,
+                       " steps: --planner-option max_search_steps raises that");
+      listed.limits.push_back(limit);
+      listed.notes.push_back(limit);
     }
   }
 

@@ -18,7 +18,13 @@ namespace tangram::sailor {
 namespace {
 
 // Slower plans are left out of the answer, as far as that is known beforehand.
-constexpr double kMostSlowdown = 2;
+constexpr double kMostSlowdown = 1.5;
+
+// An equal part of the steps; 0 stands for any number.
+int64_t PartOf(int64_t most_steps, size_t parts) {
+  if (most_steps == 0) return 0;
+  return std::max<int64_t>(1, most_steps / static_cast<int64_t>(parts));
+}
 
 int64_t NumGpus(const Input& input) {
   int64_t gpus = 0;
@@ -34,18 +40,20 @@ class SizeSearch {
   SizeSearch(const Input& input, const Settings& settings,
              const PathTable& paths, const std::vector<Region>& regions,
              const std::vector<std::vector<int>>& orders, int samples,
-             Effort& effort, double& best_s)
+             int64_t most_steps, Effort& effort, double& limit_s)
       : input_(input),
         settings_(settings),
         regions_(regions),
         orders_(orders),
         samples_(samples),
-        best_s_(best_s),
+        most_steps_(most_steps),
+        limit_s_(limit_s),
         chains_(input, settings.rules, paths, samples),
+        effort_(effort),
         fastest_(input, settings.rules, paths, regions, orders, chains_,
-                 Objective::kFastest, effort),
+                 Objective::kFastest, limit_s, effort),
         cheapest_(input, settings.rules, paths, regions, orders, chains_,
-                  Objective::kCheapest, effort) {}
+                  Objective::kCheapest, limit_s, effort) {}
 
   // Adds the plans found, each with its number of stages and order of regions.
   void Run(std::vector<std::tuple<int, int, int, Plan>>& plans);
@@ -70,8 +78,7 @@ class SizeSearch {
   std::vector<Branch> Branches() const;
   bool PassesRegionTest(int first, const std::vector<int>& order) const;
   bool MustBeSlow(const Branch& branch) const {
-    return for_speed() && !settings_.rules.tries_slow_plans &&
-           fastest_.LeastSeconds(branch.first) > kMostSlowdown * best_s_;
+    return fastest_.LeastSeconds(branch.first) > limit_s_;
   }
   std::optional<Plan> SolveBranch(const Branch& branch);
 
@@ -80,8 +87,10 @@ class SizeSearch {
   const std::vector<Region>& regions_;
   const std::vector<std::vector<int>>& orders_;
   const int samples_;
-  double& best_s_;  // Of the plans of all sizes so far.
+  const int64_t most_steps_;
+  double& limit_s_;  // By the plans of all sizes so far.
   StageChains chains_;
+  Effort& effort_;
   StageSearch fastest_;
   StageSearch cheapest_;
 };
@@ -161,7 +170,12 @@ std::optional<Plan> SizeSearch::SolveBranch(const Branch& branch) {
 
 void SizeSearch::Run(std::vector<std::tuple<int, int, int, Plan>>& plans) {
   std::vector<Branch> branches = Branches();
-  for (const int dp : DpDegrees()) {
+  const std::vector<int> degrees = DpDegrees();
+  for (size_t i = 0; i < degrees.size(); ++i) {
+    const int dp = degrees[i];
+    // Each degree has its part of the steps, and what earlier ones left.
+    effort_.Allow(PartOf(most_steps_, degrees.size()) *
+                  static_cast<int64_t>(i + 1));
     fastest_.Begin(dp, Microbatches(dp));
     cheapest_.Begin(dp, Microbatches(dp));
     for (Branch& branch : branches) {
@@ -174,7 +188,9 @@ void SizeSearch::Run(std::vector<std::tuple<int, int, int, Plan>>& plans) {
       branch.ended = value >= branch.best;
       if (branch.ended) continue;
       branch.best = value;
-      best_s_ = std::min(best_s_, plan->iteration_s);
+      if (for_speed() && !settings_.rules.tries_slow_plans) {
+        limit_s_ = std::min(limit_s_, kMostSlowdown * plan->iteration_s);
+      }
       plan->samples = samples_;
       plans.emplace_back(branch.num_stages, samples_, branch.order,
                          std::move(*plan));
@@ -195,24 +211,20 @@ absl::StatusOr<Found> Search(const Input& input, const Settings& settings,
   for (const auto& [key, profile] : input.profiles) sizes.insert(key.samples);
   std::vector<std::tuple<int, int, int, Plan>> plans;
   Found found;
-  double best_s = kInfinity;
+  double limit_s = kInfinity;
   for (const int samples : sizes) {
-    // Each size has its part of the steps.
-    const int64_t part = static_cast<int64_t>(sizes.size());
-    Effort effort{
-        .most = settings.most_steps == 0
-                    ? 0
-                    : std::max<int64_t>(1, settings.most_steps / part),
-        .should_stop = should_stop};
-    SizeSearch search(input, settings, paths, regions, orders, samples, effort,
-                      best_s);
+    Effort effort{.should_stop = should_stop};
+    SizeSearch search(input, settings, paths, regions, orders, samples,
+                      // Each size has its part of the steps.
+                      PartOf(settings.most_steps, sizes.size()), effort,
+                      limit_s);
     found.fits_memory = found.fits_memory || search.fits_memory();
     search.Run(plans);
-    if (effort.stopped && should_stop()) {
+    if (effort.told) {
       return absl::CancelledError("planning stopped");
     }
     found.steps += effort.steps;
-    found.truncated = found.truncated || effort.stopped;
+    found.truncated = found.truncated || effort.truncated;
   }
   const bool for_speed = settings.objective == Objective::kFastest;
   const auto value = [&](const Plan& plan) {

@@ -24,7 +24,7 @@ StageSearch::StageSearch(const Input& input, const Rules& rules,
                          const std::vector<Region>& regions,
                          const std::vector<std::vector<int>>& orders,
                          const StageChains& chains, Objective objective,
-                         Effort& effort)
+                         const double& limit_s, Effort& effort)
     : input_(input),
       rules_(rules),
       paths_(paths),
@@ -32,6 +32,7 @@ StageSearch::StageSearch(const Input& input, const Rules& rules,
       orders_(orders),
       chains_(chains),
       objective_(objective),
+      limit_s_(limit_s),
       effort_(effort),
       num_types_(static_cast<int>(input.types.size())),
       memo_(2 + num_types_ *
@@ -357,6 +358,9 @@ int StageSearch::SolveMixes(int index, int position, const Counts& counts) {
     if (behind < 0) return;
     const std::optional<Partial> alone = Alone(index, runs);
     if (!alone) return;
+    if ((num_microbatches_ - 1) * alone->passes_s + stage.passes_s > limit_s_) {
+      return;
+    }
     if (rules_.skips_equal_mixes && objective_ == Objective::kFastest &&
         alone->iteration_s == last_s) {
       return;

@@ -16,19 +16,28 @@
 
 namespace tangram::sailor {
 
-// Work done and allowed, over all searches of one input.
+// Work done and allowed, over the searches of one size of microbatch.
 struct Effort {
   int64_t steps = 0;  // Mixes of GPU types looked at.
   int64_t most = 0;   // 0: any.
   absl::FunctionRef<bool()> should_stop;
-  bool stopped = false;
+  bool stopped = false;    // The search ends now.
+  bool truncated = false;  // It ended at `most` once.
+  bool told = false;       // It was told to stop.
+
+  // Allows so many steps in all, if it was not told to stop.
+  void Allow(int64_t steps_in_all) {
+    most = steps_in_all;
+    stopped = told;
+  }
 
   // Counts a step. Returns whether the search may go on.
   bool Step() {
     if (stopped) return false;
     ++steps;
-    stopped =
-        (most > 0 && steps > most) || ((steps & 0xFFF) == 0 && should_stop());
+    told = (steps & 0xFFF) == 0 && should_stop();
+    stopped = told || (most > 0 && steps > most);
+    truncated = truncated || (stopped && !told);
     return !stopped;
   }
 };
@@ -41,11 +50,13 @@ struct Effort {
 // has left a region does not return.
 class StageSearch {
  public:
-  // Refers to all arguments.
+  // Refers to all arguments. Plans that must take more than `limit_s`, which
+  // may become less, are left out.
   StageSearch(const Input& input, const Rules& rules, const PathTable& paths,
               const std::vector<Region>& regions,
               const std::vector<std::vector<int>>& orders,
-              const StageChains& chains, Objective objective, Effort& effort);
+              const StageChains& chains, Objective objective,
+              const double& limit_s, Effort& effort);
 
   // Sets the dp degree of the next calls of Solve, and forgets all states.
   void Begin(int dp, int num_microbatches);
@@ -126,6 +137,7 @@ class StageSearch {
   const std::vector<std::vector<int>>& orders_;
   const StageChains& chains_;
   const Objective objective_;
+  const double& limit_s_;
   Effort& effort_;
   const int num_types_;
   int order_ = 0;  // Of the pipeline now solved.
