@@ -1,8 +1,10 @@
 #include "coordinator/planners/rivals/profiles/layer_profiles.h"
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "common/cost/operator_cost.h"
 #include "common/cost/stage_cost.h"
@@ -44,6 +46,20 @@ bool Splits(absl::Span<const LayerRun> runs, int tp_degree) {
   });
 }
 
+// Returns the name, or with a number behind it if other types have it. GPUs of
+// one type may have unlike links.
+std::string UniqueName(const std::string& name,
+                       const std::vector<ProfiledType>& types) {
+  std::string unique = name;
+  const auto is_taken = [&](const ProfiledType& type) {
+    return type.name == unique;
+  };
+  for (int i = 2; std::any_of(types.begin(), types.end(), is_taken); ++i) {
+    unique = absl::StrCat(name, "-", i);
+  }
+  return unique;
+}
+
 // Adds the types of the cluster, and returns a node of most GPUs for each.
 std::vector<int> FindTypes(const Cluster& cluster, LayerProfiles& profiles) {
   std::vector<int> examples;
@@ -59,7 +75,7 @@ std::vector<int> FindTypes(const Cluster& cluster, LayerProfiles& profiles) {
     if (example == examples.end()) {
       examples.push_back(node);
       profiles.types.push_back(
-          {.name = here.device.type,
+          {.name = UniqueName(here.device.type, profiles.types),
            .memory_bytes = here.device.memory_bytes,
            .reserved_bytes = here.device.efficiency.reserved_bytes});
     } else if (here.num_gpus > cluster.nodes[*example].num_gpus) {

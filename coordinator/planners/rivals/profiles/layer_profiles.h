@@ -12,8 +12,9 @@
 #include "common/domain/model_spec.h"
 #include "common/domain/training_options.h"
 
-// The figures that layer profilers measure: the times and the memory of single layers on
-// single GPU types. Metis, Sailor, AMP and HARP plan from such tables. Pure.
+// The figures that layer profilers measure: the times and the memory of single
+// layers on single GPU types. Metis, Sailor, AMP and HARP plan from such
+// tables. Pure.
 namespace tangram {
 
 // One layer on each of tp GPUs of one node, with nothing sharded over replicas.

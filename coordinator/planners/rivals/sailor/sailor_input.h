@@ -9,15 +9,15 @@
 
 #include "absl/status/status.h"
 
-// What the search of Sailor reads: Strati et al., "Sailor: Automating
-// Distributed Training over Dynamic, Heterogeneous, and Geo-distributed
-// Clusters", SOSP 2025. Pure.
+// The input and the plans of the search of Sailor: Strati et al., "Sailor:
+// Automating Distributed Training over Dynamic, Heterogeneous, and
+// Geo-distributed Clusters", SOSP 2025. Pure.
 namespace tangram::sailor {
 
 struct GpuType {
   std::string name;
   double memory_bytes = 0;
-  double dollars_per_hour = 0;  // Of one GPU.
+  double dollars_per_hour = 0;  // One GPU.
 };
 
 // GPUs at one place. A stage has its replicas in the zones of one region.
@@ -32,14 +32,14 @@ struct LayerFigures {
   double pass_s = 0;    // Forward and backward of one microbatch.
   double update_s = 0;  // Optimizer step, once an iteration.
   double state_bytes = 0;
-  double activation_bytes = 0;  // Of one microbatch.
+  double activation_bytes = 0;  // One microbatch.
   double transient_bytes = 0;   // During one pass.
 };
 
 struct ProfileKey {
   int type = 0;
   int tp = 1;
-  int samples = 1;  // Of a microbatch of one replica.
+  int samples = 1;  // In a microbatch of one replica.
   auto operator<=>(const ProfileKey&) const = default;
 };
 
@@ -77,7 +77,7 @@ struct Rules {
   // Takes the figures of a partial pipeline from a pipeline of another total
   // length, or in another zone of a region, if layers and GPU counts agree.
   bool shares_states_by_counts = false;
-  // Of several GPU types, gives the first its least tp degree, and the others
+  // Gives the first of several GPU types its least tp degree, and the others
   // the one up to which more GPUs pay. Mended: tries both for all types.
   bool first_type_has_least_tp = false;
   // Takes the tp degree up to which more GPUs pay without a second look at
@@ -112,8 +112,8 @@ struct Input {
   std::vector<Zone> zones;
   // Entries may lack. All have the same number of layers.
   std::map<ProfileKey, Profile> profiles;
-  std::vector<double> gradient_bytes;  // Of each layer, all of a tp group.
-  std::vector<double> boundary_bytes;  // That leave each layer, a sample.
+  std::vector<double> gradient_bytes;  // By layer, for all of a tp group.
+  std::vector<double> boundary_bytes;  // Leave each layer forwards, a sample.
   // A tp degree is tried only if there is a path from it to itself.
   std::map<std::pair<Endpoint, Endpoint>, Path> paths;
   // By sending and receiving zone; empty: free.
@@ -126,7 +126,7 @@ struct Settings {
   Objective objective = Objective::kFastest;
   double most_dollars = 0;          // An iteration. 0: any.
   double longest_s = 0;             // Likewise.
-  int most_replicas = 0;            // Of a stage. 0: as many as GPUs.
+  int most_replicas = 0;            // In a stage. 0: as many as GPUs.
   bool whole_microbatches = false;  // Only dp degrees that divide the batch.
   // Mixes looked at, in equal parts for sizes of microbatches and dp degrees.
   // 0: any number.
@@ -157,8 +157,8 @@ struct Stage {
 };
 
 struct Plan {
-  int samples = 0;  // Of a microbatch of one replica.
-  int dp = 0;       // Of every stage.
+  int samples = 0;  // In a microbatch of one replica.
+  int dp = 0;       // The same for all stages.
   double iteration_s = 0;
   double dollars = 0;  // An iteration.
   std::vector<Stage> stages;

@@ -20,7 +20,7 @@ namespace {
 
 constexpr char kSailor[] = "sailor";
 
-// What all proposals of a search refer to.
+// All proposals of a search refer to this.
 struct SharedRequest {
   const PlanRequest& request;
   std::vector<Island> islands;

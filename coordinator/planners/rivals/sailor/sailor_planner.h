@@ -18,7 +18,7 @@ struct SailorOptions {
     kFull,
   };
   Recompute recompute = Recompute::kAuto;
-  int max_samples = 8;  // Of a microbatch of one replica.
+  int max_samples = 8;  // In a microbatch of one replica.
   int max_tp_degree = 8;
   int64_t max_search_steps = 10'000'000;  // For each way to recompute.
 };

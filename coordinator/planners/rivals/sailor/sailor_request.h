@@ -9,7 +9,7 @@
 
 namespace tangram::sailor {
 
-// Whose rules and whose model of memory.
+// Sets of rules, each with a model of memory.
 enum class Mode {
   kCorrected,  // Mended rules; memory of the profiles.
   // The paper's artifact: 24 bytes a parameter, 2 GB reserved, 3 GB with tp.

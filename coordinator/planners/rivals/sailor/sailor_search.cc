@@ -230,7 +230,7 @@ absl::StatusOr<Found> Search(const Input& input, const Settings& settings,
   const auto value = [&](const Plan& plan) {
     return for_speed ? plan.iteration_s : plan.dollars;
   };
-  // Of equal plans, those of few stages and small microbatches come first.
+  // Equal plans: few stages and small microbatches come first.
   std::stable_sort(
       plans.begin(), plans.end(), [&](const auto& a, const auto& b) {
         const auto& [stages_a, samples_a, order_a, plan_a] = a;

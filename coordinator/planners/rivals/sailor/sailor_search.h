@@ -20,7 +20,7 @@ struct Found {
 
 // Searches as Sailor does (§4): for every number of stages, size of microbatch
 // and order of regions, the dp degrees from many to few as long as the plans
-// become better, each by the dynamic programme of StageSearch. Layers are split
+// become better, each by the dynamic program of StageSearch. Layers are split
 // evenly, and each GPU type has one tp degree a stage.
 //
 // With Settings::most_dollars, a plan that costs more is replaced by the

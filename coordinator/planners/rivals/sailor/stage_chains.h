@@ -29,9 +29,9 @@ struct ChainStage {
   int next = -1;       // Index of the stage behind it. -1: it is the last.
   int state = 0;       // States of chains with this number are the same.
   double gradient_bytes = 0;
-  double boundary_bytes = 0;  // That leave it, for one microbatch.
+  double boundary_bytes = 0;  // Leave it, for one microbatch.
   std::vector<TypeFigures> types;
-  // Of this stage and those behind it:
+  // This stage and those behind it:
   std::vector<int> least_tp;  // By type.
   double passes_s = 0;        // Sum over stages, each on its fastest type.
   double slowest_s = 0;       // The greatest of them.

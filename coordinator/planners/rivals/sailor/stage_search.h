@@ -42,7 +42,7 @@ struct Effort {
   }
 };
 
-// The dynamic programme of Sailor (§4.2): which GPU types and zones hold the
+// The dynamic program of Sailor (§4.2): which GPU types and zones hold the
 // replicas of each stage, for one size of microbatch, one dp degree and one
 // objective at a time. A state is a chain of stages and the GPUs that are left
 // in its region. Its answer is the best of the mixes of GPU types for the first
@@ -72,16 +72,16 @@ class StageSearch {
   // The best way to run a chain with the GPUs left.
   struct Partial {
     double iteration_s = 0;
-    double slowest_s = 0;    // Of a microbatch: a stage with a transfer.
+    double slowest_s = 0;    // The slowest stage with its transfers.
     double first_s = 0;      // The pass of the first stage, and its transfer
                              // unless it is the last.
     double passes_s = 0;     // Sum over stages, of one microbatch.
     double transfers_s = 0;  // Likewise, both ways.
-    double reduce_s = 0;     // Of the slowest stage.
+    double reduce_s = 0;     // The longest of a stage.
     double update_s = 0;     // Likewise.
     double dollars_per_s = 0;
     double transfer_dollars = 0;
-    int stage = 0;      // Of the chains.
+    int stage = 0;      // Index into the chains.
     int next = -1;      // Partial of the stages behind.
     int first_run = 0;  // Its replicas, in runs_.
     int num_runs = 0;
@@ -140,7 +140,7 @@ class StageSearch {
   const double& limit_s_;
   Effort& effort_;
   const int num_types_;
-  int order_ = 0;  // Of the pipeline now solved.
+  int order_ = 0;  // The pipeline now solved has it.
   int dp_ = 1;
   int num_microbatches_ = 1;
   StateMemo memo_;
