@@ -11,7 +11,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using ::testing::Pair;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
@@ -34,12 +33,6 @@ std::vector<int> FirstDegrees(const Input& input, int stages, int type = 0,
     degrees.push_back(chains.stage(first).types[type].tp);
   }
   return degrees;
-}
-
-TEST(SplitEvenlyTest, GivesTheLastStagesMore) {
-  EXPECT_THAT(SplitEvenly(26, 4),
-              ElementsAre(Pair(0, 6), Pair(6, 6), Pair(12, 7), Pair(19, 7)));
-  EXPECT_THAT(SplitEvenly(4, 2), ElementsAre(Pair(0, 2), Pair(2, 2)));
 }
 
 TEST(StageChainsTest, TakesMoreGpusIfTheyPay) {
