@@ -329,20 +329,24 @@ TEST_P(PlannerConformanceTest, RefusesOptionsThatItDoesNotHave) {
                                                   "expected an option of")));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Planners, PlannerConformanceTest,
-    ::testing::Values(Conforming{"tangram", "aceso"},
-                      Conforming{"tangram", "uniform"},
-                      Conforming{"whole-cluster", "aceso"},
-                      Conforming{"whole-cluster", "uniform"},
-                      Conforming{"amp", "uniform"},
-                      Conforming{"harp", "uniform"},
-                      Conforming{"megatron-uniform", "uniform"}),
-    [](const auto& test) {
-      std::string name = test.param.planner + "_" + test.param.parallelizer;
-      std::replace(name.begin(), name.end(), '-', '_');
-      return name;
-    });
+// Every planner, with two parallelizers if it asks any.
+std::vector<Conforming> AllPlanners() {
+  std::vector<Conforming> all;
+  for (const PlannerInfo& planner : BuiltinPlanners().planners()) {
+    all.push_back({planner.name, "uniform"});
+    if (planner.features.parallelizers) all.push_back({planner.name, "aceso"});
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Planners, PlannerConformanceTest,
+                         ::testing::ValuesIn(AllPlanners()),
+                         [](const auto& test) {
+                           std::string name = test.param.planner + "_" +
+                                              test.param.parallelizer;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace tangram

@@ -9,6 +9,7 @@
 #include "coordinator/planners/rivals/amp/amp_planner.h"
 #include "coordinator/planners/rivals/harp/harp_planner.h"
 #include "coordinator/planners/rivals/megatron_uniform/megatron_uniform_planner.h"
+#include "coordinator/planners/rivals/sailor/sailor_planner.h"
 #include "coordinator/planners/tangram/tangram_planner.h"
 #include "coordinator/planners/whole_cluster/whole_cluster_planner.h"
 
@@ -217,6 +218,7 @@ const PlannerRegistry& BuiltinPlanners() {
     planners->Register(AmpPlanner());
     planners->Register(HarpPlanner());
     planners->Register(MegatronUniformPlanner());
+    planners->Register(SailorPlanner());
     return planners;
   }();
   return *registry;

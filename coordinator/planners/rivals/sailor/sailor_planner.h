@@ -1,0 +1,36 @@
+#ifndef TANGRAM_COORDINATOR_PLANNERS_RIVALS_SAILOR_SAILOR_PLANNER_H_
+#define TANGRAM_COORDINATOR_PLANNERS_RIVALS_SAILOR_SAILOR_PLANNER_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "common/planner/planner.h"
+#include "coordinator/planners/registry/planner_registry.h"
+#include "coordinator/planners/rivals/sailor/sailor_request.h"
+
+namespace tangram {
+
+struct SailorOptions {
+  sailor::Mode mode = sailor::Mode::kCorrected;
+  enum class Recompute {
+    kAuto,  // None, and all if no plan fits without.
+    kNone,
+    kFull,
+  };
+  Recompute recompute = Recompute::kAuto;
+  int max_samples = 8;  // In a microbatch of one replica.
+  int max_tp_degree = 8;
+  int64_t max_search_steps = 10'000'000;  // For each way to recompute.
+};
+
+// Returns the planner of Sailor (SOSP 2025) for whole clusters. It profiles the
+// layers with the cost model and ranks its plans by its own formulas. It has no
+// prices, so it plans for speed alone. Thread-compatible.
+std::unique_ptr<Planner> CreateSailorPlanner(const SailorOptions& options);
+
+// Its entry in the list of planners.
+PlannerInfo SailorPlanner();
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_PLANNERS_RIVALS_SAILOR_SAILOR_PLANNER_H_
