@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/infinity.h"
+#include "coordinator/planners/rivals/hetauto/hetauto_planner.h"
 #include "coordinator/planners/rivals/hexiscale/hexiscale_planner.h"
 #include "coordinator/planners/tangram/tangram_planner.h"
 #include "coordinator/planners/whole_cluster/whole_cluster_planner.h"
@@ -213,6 +214,7 @@ const PlannerRegistry& BuiltinPlanners() {
     planners->Register(Tangram());
     planners->Register(WholeCluster());
     planners->Register(HexiscalePlanner());
+    planners->Register(HetAutoPlanner());
     return planners;
   }();
   return *registry;

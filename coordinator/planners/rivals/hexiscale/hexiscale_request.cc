@@ -10,7 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "common/domain/stage_rules.h"
 #include "coordinator/planners/rivals/hexiscale/hexiscale_costs.h"
-#include "coordinator/planners/rivals/listed/whole_layers.h"
+#include "coordinator/planners/rivals/listed/layer_stages.h"
 
 namespace tangram {
 namespace {
