@@ -100,10 +100,10 @@ class HetAutoClusterPlanner : public Planner {
            .predicted_s = found.plans[i].iteration_s});
     }
     const char* const how = recompute ? "full" : "no";
-    plans.notes.push_back(
-        absl::StrCat("planner hetauto, a stand-in: ", found.plans.size(),
-                     " plans by its closed form with ", how,
-                     " recomputation, seed ", options_.search.seed));
+    plans.notes.push_back(absl::StrCat(
+        "planner hetauto, a stand-in: plans with ", how,
+        " recomputation that fit by its closed form: ", found.plans.size(),
+        ", seed ", options_.search.seed));
     if (found.plans.empty()) {
       plans.why_none = {
           .reason = absl::StrCat(

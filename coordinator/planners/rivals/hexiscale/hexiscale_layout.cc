@@ -62,6 +62,7 @@ std::vector<std::vector<int>> Divide(const HexiscaleInput& input,
     divided[parts[i]].push_back(gpus[i]);
   }
   std::erase_if(divided, [](const auto& part) { return part.empty(); });
+  std::sort(divided.begin(), divided.end());  // By the first GPU.
   return divided;
 }
 

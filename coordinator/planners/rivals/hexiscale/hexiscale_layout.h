@@ -9,9 +9,10 @@
 // How HexiScale makes a pipeline of given GPUs. Pure.
 namespace tangram {
 
-// Returns the GPUs of each pipeline, ascending: `num_pipelines` parts of about
-// equal FLOP/s, joined by fast links, over which gradients are summed up. Parts
-// without GPUs are left out.
+// Returns the GPUs of each pipeline: `num_pipelines` parts of about equal
+// FLOP/s, joined by fast links, over which gradients are summed up. GPUs are
+// ascending, and parts are in the order of their first GPUs. Parts without GPUs
+// are left out.
 std::vector<std::vector<int>> DivideGpus(const HexiscaleInput& input,
                                          int num_pipelines, int seed);
 
@@ -21,8 +22,8 @@ std::vector<std::vector<int>> DivideGpus(const HexiscaleInput& input,
 // What is left goes to the stages of the most memory, of equals to the last.
 std::vector<int> ShareLayers(int num_layers, absl::Span<const double> memory);
 
-// Returns at most `num_groups` groups of the GPUs of a pipeline, of about equal
-// FLOP/s, joined by slow links, over which stages hand on their microbatches.
+// Likewise returns at most `num_groups` groups of the GPUs of a pipeline,
+// joined by slow links, over which stages hand on their microbatches.
 std::vector<std::vector<int>> DivideIntoGroups(const HexiscaleInput& input,
                                                absl::Span<const int> gpus,
                                                int num_groups, int seed);
