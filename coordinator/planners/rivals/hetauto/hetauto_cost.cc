@@ -181,12 +181,11 @@ HetAutoCost CostOf(const HetAutoInput& input, const HetAutoPlan& plan) {
     latency_s += pass_s + transfer_s;
     slowest_s = std::max({slowest_s, pass_s, transfer_s});
     update_s = std::max(update_s, UpdateSeconds(input, plan, stages[s]));
-    const ProfiledType& type =
-        input.profiles.types[input.clusters[stages[s].section->cluster].type];
     const double bytes = BytesOf(input, plan, stages[s],
-                                 std::min(num_microbatches, num_stages - s)) +
-                         type.reserved_bytes;
-    cost.bytes_short = std::max(cost.bytes_short, bytes - type.memory_bytes);
+                                 std::min(num_microbatches, num_stages - s));
+    cost.bytes_short = std::max(
+        cost.bytes_short,
+        bytes - input.clusters[stages[s].section->cluster].memory_bytes);
   }
   cost.iteration_s = latency_s + (num_microbatches - 1) * slowest_s + update_s;
   return cost;

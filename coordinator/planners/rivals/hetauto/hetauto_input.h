@@ -19,6 +19,7 @@ struct HetAutoCluster {
   int gpus_per_node = 0;
   double intra_bytes_per_s = 0;  // Of a GPU, inside a node.
   double inter_bytes_per_s = 0;  // Of a node, to another node.
+  double memory_bytes = 0;       // Of a GPU, for what a plan allocates.
   bool runs_context_parallel = false;
 
   int num_gpus() const { return num_nodes * gpus_per_node; }

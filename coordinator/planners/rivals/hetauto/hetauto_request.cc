@@ -36,6 +36,9 @@ HetAutoCluster ClusterOf(const PlanRequest& request, const Island& island,
           .gpus_per_node = spec.gpus_per_node,
           .intra_bytes_per_s = spec.intra_node.bandwidth_bytes_per_s,
           .inter_bytes_per_s = spec.inter_node.bandwidth_bytes_per_s,
+          .memory_bytes = (spec.device.memory_bytes -
+                           spec.device.efficiency.reserved_bytes) /
+                          (1 + spec.device.efficiency.fragmentation),
           .runs_context_parallel = request.training.flash_attention &&
                                    spec.device.supports_flash_attention};
 }

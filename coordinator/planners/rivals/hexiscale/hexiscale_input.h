@@ -1,6 +1,7 @@
 #ifndef TANGRAM_COORDINATOR_PLANNERS_RIVALS_HEXISCALE_HEXISCALE_INPUT_H_
 #define TANGRAM_COORDINATOR_PLANNERS_RIVALS_HEXISCALE_HEXISCALE_INPUT_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -108,6 +109,7 @@ struct HexiscalePipeline {
 };
 
 struct HexiscalePlan {
+  size_t input = 0;  // Index of the input that it was made for.
   std::vector<HexiscalePipeline> pipelines;
   int microbatch_size = 0;
   double iteration_s = 0;  // As the scheduler predicts.

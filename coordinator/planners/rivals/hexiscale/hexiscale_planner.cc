@@ -6,11 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/base/infinity.h"
 #include "common/base/status_macros.h"
 #include "coordinator/planners/rivals/hexiscale/hexiscale_request.h"
 #include "coordinator/planners/rivals/hexiscale/hexiscale_search.h"
@@ -57,12 +55,6 @@ std::vector<int> SizesFor(int global_batch_size, int most) {
   return sizes;
 }
 
-// A plan and the microbatch size of its input, as an index.
-struct Ranked {
-  size_t size = 0;
-  HexiscalePlan plan;
-};
-
 class HexiscaleClusterPlanner : public Planner {
  public:
   explicit HexiscaleClusterPlanner(const HexiscaleOptions& options)
@@ -108,35 +100,26 @@ class HexiscaleClusterPlanner : public Planner {
                       {.max_tp_degree = 1, .max_samples = sizes.back()});
     observer.OnPhase(PlanPhase::kComposition);
     std::vector<HexiscaleInput> inputs;
-    std::vector<Ranked> ranked;
-    double bytes_short = kInfinity;
     for (const int size : sizes) {
       inputs.push_back(InputFor(request, profiles, size));
       SetOptions(inputs.back());
-      HexiscalePlans found =
-          SearchHexiscale(inputs.back(), [&] { return observer.ShouldStop(); });
-      if (found.stopped) return absl::CancelledError("planning stopped");
-      bytes_short = std::min(bytes_short, found.bytes_short);
-      for (HexiscalePlan& plan : found.plans) {
-        ranked.push_back({inputs.size() - 1, std::move(plan)});
-      }
     }
-    absl::c_stable_sort(ranked, [](const Ranked& a, const Ranked& b) {
-      return a.plan.iteration_s < b.plan.iteration_s;
-    });
-    for (const Ranked& one : ranked) {
+    const HexiscalePlans found =
+        SearchHexiscale(inputs, [&] { return observer.ShouldStop(); });
+    if (found.stopped) return absl::CancelledError("planning stopped");
+    for (const HexiscalePlan& plan : found.plans) {
       if (plans.proposals.size() == kMostProposals) break;
-      AddProposal(request, islands, inputs[one.size], one.plan, plans);
+      AddProposal(request, islands, inputs[plan.input], plan, plans);
     }
     if (plans.proposals.empty()) {
       plans.why_none = {
           .reason = absl::StrCat("HexiScale found no pipelines within its "
                                  "memory model in ",
                                  options_.iterations, " iterations"),
-          .bytes_short = bytes_short};
+          .bytes_short = found.bytes_short};
     }
     plans.notes.push_back(
-        absl::StrCat("planner hexiscale: ", ranked.size(),
+        absl::StrCat("planner hexiscale: ", found.plans.size(),
                      " plans by its closed form, microbatches of ",
                      absl::StrJoin(sizes, ", "), ", seed ", options_.seed));
     plans.limits.push_back(

@@ -170,7 +170,8 @@ HexiscaleInput InputFor(const PlanRequest& request,
         {.num_gpus = node.num_gpus,
          .flops_per_s =
              ReachedFlops(request.model, input.model, layers, samples),
-         .memory_bytes = profiled.memory_bytes - profiled.reserved_bytes,
+         .memory_bytes = (profiled.memory_bytes - profiled.reserved_bytes) /
+                         (1 + node.device.efficiency.fragmentation),
          .bytes_per_s = node.intra_node.bandwidth_bytes_per_s,
          .group = node.group});
     if (n == 0) {

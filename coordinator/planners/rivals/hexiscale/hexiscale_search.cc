@@ -100,14 +100,25 @@ class Numbers {
   int groups_ = 0;  // Of this iteration; 0: random.
 };
 
-// Returns the plan of these groups of each pipeline.
-HexiscalePlan PlanOf(
-    const HexiscaleInput& input,
-    const std::vector<std::vector<std::vector<int>>>& groups_of_pipelines,
-    StageChoice choice, double& bytes_short) {
+// The groups of GPUs of each pipeline.
+using DividedGpus = std::vector<std::vector<std::vector<int>>>;
+
+DividedGpus DivideAll(const HexiscaleInput& input, Numbers& numbers, int seed) {
+  DividedGpus divided;
+  for (const std::vector<int>& gpus :
+       DivideGpus(input, numbers.NextPipelines(), seed)) {
+    divided.push_back(
+        DivideIntoGroups(input, gpus, numbers.NextGroups(), seed));
+  }
+  return divided;
+}
+
+// Returns the plan of these groups. Sets the bytes that the fullest GPU lacks.
+HexiscalePlan PlanOf(const HexiscaleInput& input, const DividedGpus& divided,
+                     StageChoice choice, double& bytes_short) {
   HexiscalePlan plan;
   const Microbatches microbatches = MicrobatchesOf(input);
-  for (const auto& groups : groups_of_pipelines) {
+  for (const auto& groups : divided) {
     plan.pipelines.push_back(LayOutPipeline(
         input, groups, choice, microbatches.samples, microbatches.number));
   }
@@ -123,6 +134,21 @@ HexiscalePlan PlanOf(
   }
   plan.iteration_s = PlanSeconds(input, plan);
   return plan;
+}
+
+// Adds the plans of these groups for one input.
+void AddPlans(const HexiscaleInput& input, size_t index,
+              const DividedGpus& divided, HexiscalePlans& found) {
+  std::vector<StageChoice> choices = {StageChoice::kAlone};
+  if (!input.defects.stages_alone) choices.push_back(StageChoice::kInPipeline);
+  for (const StageChoice choice : choices) {
+    double bytes_short = 0;
+    HexiscalePlan plan = PlanOf(input, divided, choice, bytes_short);
+    plan.input = index;
+    found.bytes_short = std::min(found.bytes_short, bytes_short);
+    if (bytes_short > 0 || absl::c_linear_search(found.plans, plan)) continue;
+    found.plans.push_back(std::move(plan));
+  }
 }
 
 }  // namespace
@@ -145,30 +171,19 @@ std::vector<int> ShareMicrobatches(
   return shares;
 }
 
-HexiscalePlans SearchHexiscale(const HexiscaleInput& input,
+HexiscalePlans SearchHexiscale(absl::Span<const HexiscaleInput> inputs,
                                const std::function<bool()>& should_stop) {
   HexiscalePlans found{.bytes_short = kInfinity};
-  std::vector<StageChoice> choices = {StageChoice::kAlone};
-  if (!input.defects.stages_alone) choices.push_back(StageChoice::kInPipeline);
-  Numbers numbers(input);
-  for (int i = 0; i < input.iterations; ++i) {
+  const HexiscaleInput& first = inputs.front();
+  Numbers numbers(first);
+  for (int i = 0; i < first.iterations; ++i) {
     if (should_stop()) {
       found.stopped = true;
       return found;
     }
-    std::vector<std::vector<std::vector<int>>> groups_of_pipelines;
-    for (const std::vector<int>& gpus :
-         DivideGpus(input, numbers.NextPipelines(), /*seed=*/i)) {
-      groups_of_pipelines.push_back(
-          DivideIntoGroups(input, gpus, numbers.NextGroups(), /*seed=*/i));
-    }
-    for (const StageChoice choice : choices) {
-      double bytes_short = 0;
-      HexiscalePlan plan =
-          PlanOf(input, groups_of_pipelines, choice, bytes_short);
-      found.bytes_short = std::min(found.bytes_short, bytes_short);
-      if (bytes_short > 0 || absl::c_linear_search(found.plans, plan)) continue;
-      found.plans.push_back(std::move(plan));
+    const DividedGpus divided = DivideAll(first, numbers, /*seed=*/i);
+    for (size_t index = 0; index < inputs.size(); ++index) {
+      AddPlans(inputs[index], index, divided, found);
     }
   }
   absl::c_stable_sort(found.plans,

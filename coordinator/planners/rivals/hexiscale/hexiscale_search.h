@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "coordinator/planners/rivals/hexiscale/hexiscale_input.h"
 
 namespace tangram {
@@ -24,9 +25,12 @@ struct HexiscalePlans {
 //  3. Candidates with a pipeline that exceeds its memory (MakeFit) are dropped.
 // The numbers are random: p walks by one up or down, and groups are
 // 1 + Binomial(2, 0.2). But unless random_walk is set, a few p over the whole
-// range are tried with 1, 2 and 3 groups before. Deterministic. `should_stop`
-// is polled once an iteration.
-HexiscalePlans SearchHexiscale(const HexiscaleInput& input,
+// range are tried with 1, 2 and 3 groups before.
+//
+// The inputs, of which there is at least one, may have unlike microbatches, and
+// unlike speeds with them. GPUs are divided once for all, by the first.
+// Deterministic. `should_stop` is polled once an iteration.
+HexiscalePlans SearchHexiscale(absl::Span<const HexiscaleInput> inputs,
                                const std::function<bool()>& should_stop);
 
 // Returns how many microbatches each pipeline runs, `num_microbatches` in all,

@@ -121,7 +121,7 @@ TEST(HetAutoCostTest, RecomputationTakesTimeAndSavesMemory) {
   const HetAutoPlan plan{
       .sections = {{.cluster = 0, .num_stages = 4, .num_layers = 8},
                    {.cluster = 1, .num_stages = 4, .num_layers = 4}}};
-  for (ProfiledType& type : keep.input.profiles.types) type.memory_bytes = 0;
+  for (HetAutoCluster& cluster : keep.input.clusters) cluster.memory_bytes = 0;
   const HetAutoCost kept = CostOf(keep.input, plan);
   keep.input.recompute = true;
   const HetAutoCost again = CostOf(keep.input, plan);

@@ -151,7 +151,7 @@ TEST(HexiscaleCostsTest, OnePipelineHasNothingToExchange) {
 
 TEST(HexiscaleSearchTest, PlansUseDisjointGpusAndTheWholeModel) {
   const HexiscaleInput input = TwoFastTwoSlow();
-  const HexiscalePlans found = SearchHexiscale(input, Never);
+  const HexiscalePlans found = SearchHexiscale({&input, 1}, Never);
   ASSERT_FALSE(found.plans.empty());
   for (const HexiscalePlan& plan : found.plans) {
     std::multiset<int> gpus;
@@ -179,8 +179,8 @@ TEST(HexiscaleSearchTest, SameInputSamePlans) {
        {HexiscaleDefects(), HexiscaleDefects::AsReleased()}) {
     HexiscaleInput input = TwoFastTwoSlow();
     input.defects = defects;
-    EXPECT_EQ(SearchHexiscale(input, Never).plans,
-              SearchHexiscale(input, Never).plans);
+    EXPECT_EQ(SearchHexiscale({&input, 1}, Never).plans,
+              SearchHexiscale({&input, 1}, Never).plans);
   }
 }
 
@@ -198,7 +198,7 @@ TEST(HexiscaleSearchTest, ReleasedMicrobatchesDoNotDependOnThePipelines) {
   input.defects.constant_microbatches = true;
   input.microbatch_size = 4;
   input.first_pipelines = 2;
-  for (const HexiscalePlan& plan : SearchHexiscale(input, Never).plans) {
+  for (const HexiscalePlan& plan : SearchHexiscale({&input, 1}, Never).plans) {
     EXPECT_EQ(plan.microbatch_size, 2);
     for (const HexiscalePipeline& pipeline : plan.pipelines) {
       EXPECT_EQ(pipeline.num_microbatches, 16);
@@ -209,15 +209,16 @@ TEST(HexiscaleSearchTest, ReleasedMicrobatchesDoNotDependOnThePipelines) {
 TEST(HexiscaleSearchTest, SaysHowMuchMemoryIsMissing) {
   HexiscaleInput input = TwoFastTwoSlow();
   for (HexiscaleMachine& machine : input.machines) machine.memory_bytes = 1e6;
-  const HexiscalePlans found = SearchHexiscale(input, Never);
+  const HexiscalePlans found = SearchHexiscale({&input, 1}, Never);
   EXPECT_THAT(found.plans, SizeIs(0));
   EXPECT_GT(found.bytes_short, 0);
 }
 
 TEST(HexiscaleSearchTest, Stops) {
+  const HexiscaleInput input = TwoFastTwoSlow();
   int polls = 0;
   const HexiscalePlans found =
-      SearchHexiscale(TwoFastTwoSlow(), [&] { return ++polls > 3; });
+      SearchHexiscale({&input, 1}, [&] { return ++polls > 3; });
   EXPECT_TRUE(found.stopped);
   EXPECT_EQ(polls, 4);
 }

@@ -78,7 +78,8 @@ TEST_P(ReleasedRunsTest, TheBestPlanIsPredictedToBeAsFastIn20thOfTheTime) {
   input.defects.stages_alone = false;
   input.defects.random_walk = false;
   const std::clock_t begin = std::clock();
-  const HexiscalePlans found = SearchHexiscale(input, [] { return false; });
+  const HexiscalePlans found =
+      SearchHexiscale({&input, 1}, [] { return false; });
   const double seconds =
       static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   ASSERT_FALSE(found.plans.empty());
