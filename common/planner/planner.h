@@ -57,8 +57,8 @@ struct Refusal {
 // themselves only while it may choose them.
 struct JudgedProposal {
   uint32_t islands = 0;              // One bit per island in use.
-  int num_stages = 0;                // Of all pipelines.
-  int pipeline_microbatch_size = 0;  // Of the first pipeline.
+  int num_stages = 0;                // In all pipelines.
+  int pipeline_microbatch_size = 0;  // The first pipeline's.
   // Simulated, of the plan as it will run. Infinite if the proposal is refused.
   double iteration_time_s = kInfinity;
 

@@ -88,7 +88,7 @@ class PlannerConformanceTest : public ::testing::TestWithParam<Conforming> {
   }
 };
 
-// Of a plan of several pipelines.
+// The plan has several pipelines.
 void ExpectValidAndFits(const PlanRequest& request, const PlanResult& result) {
   ASSERT_OK_AND_ASSIGN(
       const ReplicatedEvaluation evaluation,

@@ -17,8 +17,8 @@ namespace tangram {
 struct KeptPlan {
   int index = 0;  // Into Judgement::proposals.
   Proposal proposal;
-  Evaluation evaluation;  // Of Proposal::plan.
-  // Of Proposal::replicated_plan.
+  Evaluation evaluation;  // Belongs to Proposal::plan.
+  // Belongs to Proposal::replicated_plan.
   ReplicatedEvaluation replicated_evaluation;
   std::vector<std::string> notes;  // How it was refined.
 

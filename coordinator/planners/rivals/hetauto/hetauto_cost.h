@@ -7,7 +7,7 @@ namespace tangram {
 
 struct HetAutoCost {
   double iteration_s = 0;
-  double bytes_short = 0;  // Of the fullest GPU; 0: the plan fits.
+  double bytes_short = 0;  // The fullest GPU lacks them; 0: the plan fits.
 };
 
 // Returns the closed form of a 1F1B pipeline of M microbatches, with t_s the

@@ -17,9 +17,9 @@ struct HetAutoCluster {
   int type = 0;  // Indexes LayerProfiles::types.
   int num_nodes = 0;
   int gpus_per_node = 0;
-  double intra_bytes_per_s = 0;  // Of a GPU, inside a node.
-  double inter_bytes_per_s = 0;  // Of a node, to another node.
-  double memory_bytes = 0;       // Of a GPU, for what a plan allocates.
+  double intra_bytes_per_s = 0;  // Per GPU, inside a node.
+  double inter_bytes_per_s = 0;  // Per node, to another node.
+  double memory_bytes = 0;       // Per GPU, for a plan to allocate.
   bool runs_context_parallel = false;
 
   int num_gpus() const { return num_nodes * gpus_per_node; }
@@ -44,7 +44,7 @@ struct HetAutoSection {
   int num_stages = 0;
   int tp_degree = 1;
   int cp_degree = 1;
-  int num_layers = 0;  // Of all its stages.
+  int num_layers = 0;  // In all its stages.
   bool operator==(const HetAutoSection&) const = default;
 };
 
@@ -52,7 +52,7 @@ struct HetAutoSection {
 // tp · cp · dp = num_gpus / num_stages GPUs.
 struct HetAutoPlan {
   int dp_degree = 1;  // The same in all clusters, so replicas are aligned.
-  int samples = 1;    // Of a microbatch of one replica.
+  int samples = 1;    // Per microbatch of one replica.
   std::vector<HetAutoSection> sections;  // In pipeline order.
   bool operator==(const HetAutoPlan&) const = default;
 

@@ -53,13 +53,13 @@ std::vector<Degrees> DegreesOf(const HetAutoInput& input, int cluster, int dp) {
   return all;
 }
 
-// A path with what it decides so far.
+// A path with its decisions so far.
 struct Decided {
   HetAutoPlan plan;
-  std::vector<Degrees> choices;  // Of the next degrees.
-  std::vector<int> clusters;     // That are left.
-  std::vector<int> sizes;        // To choose samples from.
-  int num_actions = 0;           // Of the next decision.
+  std::vector<Degrees> choices;  // The degrees to choose from.
+  std::vector<int> clusters;     // The clusters that are left.
+  std::vector<int> sizes;        // The samples to choose from.
+  int num_actions = 0;           // The next decision's.
   int guided = 0;
   bool is_complete = false;
 };
@@ -201,7 +201,7 @@ class HetAutoProblem : public DecisionProblem {
                       stages_behind);
   }
 
-  // Follows a path. What it decides ends where no action is possible.
+  // Follows a path. Decisions end where no action is possible.
   Decided Decide(absl::Span<const int> path) const {
     Decided decided;
     size_t next = 0;
@@ -249,7 +249,7 @@ class HetAutoProblem : public DecisionProblem {
   std::vector<int> dp_degrees_;  // Descending.
   std::map<std::vector<int>, double> rewards_;
   std::vector<RankedHetAutoPlan> plans_;
-  double baseline_s_ = 0;  // Of the first plan that fits.
+  double baseline_s_ = 0;  // The first plan's that fits.
   double bytes_short_ = kInfinity;
 };
 

@@ -17,7 +17,7 @@ class DecisionProblem {
   virtual int NumActions(absl::Span<const int> path) const = 0;
   // The action that principles suggest.
   virtual int GuidedAction(absl::Span<const int> path) const = 0;
-  // Of a complete path. From 0, of no use; about 1 for a good one.
+  // A complete path's: 0 if it is of no use, and about 1 if it is good.
   virtual double Reward(absl::Span<const int> path) = 0;
 };
 

@@ -167,28 +167,33 @@ double PlanSeconds(const HexiscaleInput& input, const HexiscalePlan& plan) {
          kSyncFactor * SyncSeconds(input, plan.pipelines);
 }
 
-// A stage keeps its parameters, those of the embedding or the head unsharded,
-// and the inputs of its layers, which are recomputed, with two more in use.
+// A stage keeps its parameters and the inputs of its layers, which are
+// recomputed, with two more in use.
 double StageBytes(const HexiscaleInput& input,
                   const HexiscalePipeline& pipeline, int s, int samples) {
   const HexiscaleModel& model = input.model;
   const HexiscaleStage& stage = pipeline.stages[s];
   const int num_stages = static_cast<int>(pipeline.stages.size());
   const double layers = stage.num_layers;
-  double parameters = layers * model.layer_parameters / stage.tp_degree();
+  const double tp = stage.tp_degree();
+  const double tp_of_ends = input.defects.whole_ends ? 1 : tp;
+  double parameters = layers * model.layer_parameters / tp;
+  double pass_bytes = model.pass_bytes;
   if (s == 0) {
-    parameters += (model.vocab_size + model.positions) * model.hidden_size;
+    parameters +=
+        (model.vocab_size + model.positions) * model.hidden_size / tp_of_ends;
   }
   if (s == num_stages - 1) {
-    parameters += (model.vocab_size + 1) * model.hidden_size;
+    parameters += (model.vocab_size + 1) * model.hidden_size / tp_of_ends;
+    pass_bytes = std::max(pass_bytes, model.head_pass_bytes);
   }
   const double in_flight =
       input.defects.one_in_flight
           ? 1
           : std::min(num_stages - s, pipeline.num_microbatches);
   return model.state_bytes * parameters +
-         HiddenBytes(model, samples) *
-             (in_flight * layers / stage.tp_degree() + 2);
+         HiddenBytes(model, samples) * (in_flight * layers / tp + 2) +
+         pass_bytes / tp;
 }
 
 }  // namespace tangram

@@ -11,9 +11,9 @@
 namespace tangram {
 
 struct HexiscaleMachine {
-  int num_gpus = 0;         // Of one type.
-  double flops_per_s = 0;   // Of one GPU, as reached.
-  double memory_bytes = 0;  // Of one GPU.
+  int num_gpus = 0;         // They have one type.
+  double flops_per_s = 0;   // Per GPU, as reached.
+  double memory_bytes = 0;  // Per GPU.
   double bytes_per_s = 0;   // Between any two of its GPUs.
   int group = 0;            // Indexes HexiscaleInput::links.
 };
@@ -27,12 +27,16 @@ struct HexiscaleModel {
   double vocab_size = 0;
   double positions = 0;          // Learned position embeddings.
   double layer_parameters = 0;   // 12 H² in GPT.
-  double active_parameters = 0;  // Of a layer, for each token.
-  double state_bytes = 8;        // Weights, gradients and optimizer state,
-                                 // for each parameter.
+  double active_parameters = 0;  // Work on each token, per layer.
+  // Weights, gradients and optimizer state, for each parameter.
+  double state_bytes = 8;
+  // Needed by a pass of a layer, and of the head, beside what is kept, without
+  // tensor parallelism.
+  double pass_bytes = 0;
+  double head_pass_bytes = 0;
 };
 
-// What the released scheduler does unlike its description.
+// The ways in which the released scheduler differs from its description.
 struct HexiscaleDefects {
   // The samples of a microbatch and their number are those of
   // `first_pipelines` pipelines, whatever the number of a candidate. So the
@@ -51,8 +55,10 @@ struct HexiscaleDefects {
   // The numbers of pipelines and of groups are random. Otherwise they are tried
   // in turn at first.
   bool random_walk = false;
-  // Stages hold the activations of one microbatch, not of all in flight.
+  // Stages hold the inputs of layers for one microbatch, not for all in flight.
   bool one_in_flight = false;
+  // Tensor parallelism does not divide the embedding and the head.
+  bool whole_ends = false;
 
   static HexiscaleDefects AsReleased() {
     return {.constant_microbatches = true,
@@ -60,7 +66,8 @@ struct HexiscaleDefects {
             .slow_order = true,
             .stages_alone = true,
             .random_walk = true,
-            .one_in_flight = true};
+            .one_in_flight = true,
+            .whole_ends = true};
   }
 };
 
@@ -95,7 +102,7 @@ struct HexiscaleInput {
 // A stage on GPUs of one machine, with tensor parallelism over all of them.
 struct HexiscaleStage {
   int machine = 0;
-  std::vector<int> gpus;  // Of the cluster.
+  std::vector<int> gpus;  // As the cluster counts them.
   int num_layers = 0;     // 0: the GPUs only hand data on.
   bool operator==(const HexiscaleStage&) const = default;
 

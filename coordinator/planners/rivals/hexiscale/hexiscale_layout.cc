@@ -107,7 +107,7 @@ void SetLayers(const HexiscaleInput& input, HexiscalePipeline& pipeline) {
 struct Block {
   int machine = 0;
   absl::Span<const int> gpus;
-  int choice = 0;  // Of the menu.
+  int choice = 0;  // From the menu.
 };
 
 // Whether the blocks are equal but for the names of their GPUs.

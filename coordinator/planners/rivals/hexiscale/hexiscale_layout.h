@@ -19,7 +19,7 @@ std::vector<std::vector<int>> DivideGpus(const HexiscaleInput& input,
 // Returns how many of `num_layers` layers each stage holds, about in proportion
 // to `memory`, the bytes of all its GPUs. Stages take a layer each in turn. One
 // is full if one more layer exceeded its share, and then waits until all are.
-// What is left goes to the stages of the most memory, of equals to the last.
+// Layers left over go to the stages of the most memory, of equals to the last.
 std::vector<int> ShareLayers(int num_layers, absl::Span<const double> memory);
 
 // Likewise returns at most `num_groups` groups of the GPUs of a pipeline,

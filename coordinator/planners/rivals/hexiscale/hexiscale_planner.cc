@@ -136,6 +136,8 @@ class HexiscaleClusterPlanner : public Planner {
     if (!options_.as_released) return;
     input.defects = HexiscaleDefects::AsReleased();
     input.model.state_bytes = HexiscaleModel().state_bytes;
+    input.model.pass_bytes = 0;
+    input.model.head_pass_bytes = 0;
     input.microbatch_size *= options_.first_pipelines;
   }
 

@@ -82,15 +82,16 @@ double ReachedFlops(const ModelSpec& model, const HexiscaleModel& shape,
          seconds;
 }
 
-// Bytes of model state for each parameter of the first transformer layer.
-double StateBytesPerParameter(const ModelSpec& model,
-                              const std::vector<LayerProfile>& layers) {
-  for (int l = 0; l < model.num_layers(); ++l) {
-    if (model.layers[l].kind == LayerKind::kTransformer) {
-      return layers[l].state_bytes / layers[l].parameters;
-    }
-  }
-  return 0;
+// Sets the memory that the profile of tp degree 1 says. The first transformer
+// layer stands for all.
+void SetMemory(const std::vector<LayerProfile>& layers, HexiscaleModel& shape) {
+  const auto pass_bytes = [](const LayerProfile& layer) {
+    return layer.activation_bytes + layer.transient_bytes;
+  };
+  const LayerProfile& layer = layers[1];  // After the embedding.
+  shape.state_bytes = layer.state_bytes / layer.parameters;
+  shape.pass_bytes = pass_bytes(layer);
+  shape.head_pass_bytes = pass_bytes(layers.back());
 }
 
 // Returns the first GPU of each node in HexiScale's count.
@@ -174,9 +175,7 @@ HexiscaleInput InputFor(const PlanRequest& request,
                          (1 + node.device.efficiency.fragmentation),
          .bytes_per_s = node.intra_node.bandwidth_bytes_per_s,
          .group = node.group});
-    if (n == 0) {
-      input.model.state_bytes = StateBytesPerParameter(request.model, layers);
-    }
+    if (n == 0) SetMemory(layers, input.model);
   }
   for (size_t a = 0; a < cluster.links.size(); ++a) {
     std::vector<double>& row = input.links.emplace_back();

@@ -96,8 +96,8 @@ class Numbers {
   const int most_;
   std::vector<std::pair<int, int>> in_turn_;  // Pipelines and groups.
   size_t next_ = 0;
-  int pipelines_;   // Of the walk.
-  int groups_ = 0;  // Of this iteration; 0: random.
+  int pipelines_;   // The walk's.
+  int groups_ = 0;  // In this iteration; 0: random.
 };
 
 // The groups of GPUs of each pipeline.
