@@ -15,6 +15,9 @@ namespace {
 
 constexpr int kLeastGpusOfPipeline = 5;
 
+// METIS's seeds are numbers of 31 bits, one for each iteration.
+constexpr uint32_t kSeeds = 1u << 30;
+
 // The groups of a pipeline are 1 + Binomial(kMoreGroups, kGroupChance).
 constexpr int kMoreGroups = 2;
 constexpr double kGroupChance = 0.2;
@@ -64,7 +67,9 @@ class Numbers {
         most_(std::max(least_, input.num_gpus() / kLeastGpusOfPipeline)),
         pipelines_(std::max(1, input.first_pipelines)) {
     if (input.defects.random_walk) return;
-    for (int p = least_; p <= most_; p += std::max(1, p / 4)) {
+    // Constant microbatches make few pipelines look too good.
+    const int first = input.defects.constant_microbatches ? least_ : 1;
+    for (int p = first; p <= most_; p += std::max(1, p / 4)) {
       for (int groups = 1; groups <= 1 + kMoreGroups; ++groups) {
         in_turn_.emplace_back(p, groups);
       }
@@ -181,7 +186,8 @@ HexiscalePlans SearchHexiscale(absl::Span<const HexiscaleInput> inputs,
       found.stopped = true;
       return found;
     }
-    const DividedGpus divided = DivideAll(first, numbers, /*seed=*/i);
+    const DividedGpus divided =
+        DivideAll(first, numbers, static_cast<int>(first.seed % kSeeds) + i);
     for (size_t index = 0; index < inputs.size(); ++index) {
       AddPlans(inputs[index], index, divided, found);
     }

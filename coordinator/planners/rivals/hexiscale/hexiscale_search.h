@@ -25,7 +25,8 @@ struct HexiscalePlans {
 //  3. Candidates with a pipeline that exceeds its memory (MakeFit) are dropped.
 // The numbers are random: p walks by one up or down, and groups are
 // 1 + Binomial(2, 0.2). But unless random_walk is set, a few p over the whole
-// range are tried with 1, 2 and 3 groups before.
+// range, and below it if microbatches are not constant, are tried with 1, 2 and
+// 3 groups before.
 //
 // The inputs, of which there is at least one, may have unlike microbatches, and
 // unlike speeds with them. GPUs are divided once for all, by the first.

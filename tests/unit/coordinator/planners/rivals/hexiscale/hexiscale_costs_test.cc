@@ -1,6 +1,6 @@
 // HexiScale against ten runs of its released scheduler.
 
-#include "tests/unit/coordinator/planners/rivals/hexiscale/released_runs.h"
+#include "coordinator/planners/rivals/hexiscale/hexiscale_costs.h"
 
 #include <ctime>
 #include <map>
@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "coordinator/planners/rivals/hexiscale/hexiscale_costs.h"
 #include "coordinator/planners/rivals/hexiscale/hexiscale_layout.h"
 #include "coordinator/planners/rivals/hexiscale/hexiscale_search.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/unit/coordinator/planners/rivals/hexiscale/released_runs.h"
 
 namespace tangram {
 namespace {
