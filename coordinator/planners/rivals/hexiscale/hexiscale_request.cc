@@ -1,15 +1,12 @@
 #include "coordinator/planners/rivals/hexiscale/hexiscale_request.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "common/domain/stage_rules.h"
-#include "coordinator/planners/rivals/hexiscale/hexiscale_costs.h"
 #include "coordinator/planners/rivals/listed/layer_stages.h"
 
 namespace tangram {
