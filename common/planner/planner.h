@@ -13,6 +13,7 @@
 #include "common/base/infinity.h"
 #include "common/domain/island.h"
 #include "common/domain/pipeline_plan.h"
+#include "common/domain/replicated_plan.h"
 #include "common/domain/slice_plan.h"
 #include "common/planner/cluster_planner.h"
 
@@ -34,6 +35,9 @@ struct Proposal {
   // large cluster takes megabytes, so the judge makes one at a time. Valid
   // until the next call of Propose.
   std::function<PipelinePlan()> make_plan;
+  // Several pipelines that share the batch, in place of `plan`. Neither a
+  // runtime nor polishing takes such plans.
+  std::optional<ReplicatedPlan> replicated_plan;
   // The planner's own estimate of the iteration time. Reported, but never used
   // to choose. 0: the planner makes none.
   double predicted_s = 0;
@@ -45,16 +49,16 @@ struct Refusal {
   int proposal = 0;  // Index into the proposals last returned.
   Infeasible why;
   // The stage of the proposed plan that exceeds memory. -1: the plan as a whole
-  // is refused.
+  // is refused, as always with several pipelines.
   int stage = -1;
 };
 
 // A short record of a proposal that was judged. The judge keeps the plans
 // themselves only while it may choose them.
 struct JudgedProposal {
-  uint32_t islands = 0;  // One bit per island in use.
-  int num_stages = 0;
-  int pipeline_microbatch_size = 0;
+  uint32_t islands = 0;              // One bit per island in use.
+  int num_stages = 0;                // In all pipelines.
+  int pipeline_microbatch_size = 0;  // The first pipeline's.
   // Simulated, of the plan as it will run. Infinite if the proposal is refused.
   double iteration_time_s = kInfinity;
 

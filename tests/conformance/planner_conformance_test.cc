@@ -88,12 +88,32 @@ class PlannerConformanceTest : public ::testing::TestWithParam<Conforming> {
   }
 };
 
+// The plan has several pipelines.
+void ExpectValidAndFits(const PlanRequest& request, const PlanResult& result) {
+  ASSERT_OK_AND_ASSIGN(
+      const ReplicatedEvaluation evaluation,
+      EvaluateReplicatedPlan(request.model, request.cluster, request.training,
+                             *result.replicated_plan));
+  EXPECT_TRUE(evaluation.fits());
+  EXPECT_EQ(evaluation.iteration_time_s, result.iteration_time_s());
+  for (const PipelineReplica& replica : result.replicated_plan->pipelines) {
+    for (const PlacedStage& stage : replica.plan.stages) {
+      ASSERT_GE(stage.island, 0);
+      ASSERT_LT(stage.island, static_cast<int>(result.islands.size()));
+    }
+  }
+}
+
 TEST_P(PlannerConformanceTest, EveryPlanIsValidAndFits) {
   for (uint32_t seed = 0; seed < kPlannerSeeds; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     const PlanRequest request = TestRequest(MixedGroups(seed));
     ASSERT_OK_AND_ASSIGN(const PlanResult result, Plan(request));
-    ASSERT_TRUE(result.plan.has_value());
+    ASSERT_TRUE(result.has_plan());
+    if (result.replicated_plan.has_value()) {
+      ExpectValidAndFits(request, result);
+      continue;
+    }
     EXPECT_THAT(ValidatePlan(request.model, request.cluster, request.training,
                              *result.plan),
                 testing::IsOk());
@@ -115,7 +135,7 @@ TEST_P(PlannerConformanceTest, TheBoundIsAtMostTheSimulatedTime) {
     ASSERT_OK_AND_ASSIGN(const PlanResult result,
                          Plan(TestRequest(MixedGroups(seed))));
     EXPECT_EQ(result.lower_bound_s > 0, planner().features.lower_bound);
-    EXPECT_LE(result.lower_bound_s, result.evaluation.iteration_time_s);
+    EXPECT_LE(result.lower_bound_s, result.iteration_time_s());
     for (const RunnerUp& other : result.runners_up) {
       EXPECT_LE(result.lower_bound_s, other.iteration_time_s);
     }
@@ -127,6 +147,7 @@ TEST_P(PlannerConformanceTest, TheNumberOfThreadsChangesNothing) {
   ASSERT_OK_AND_ASSIGN(const PlanResult one, Plan(request, 1));
   ASSERT_OK_AND_ASSIGN(const PlanResult four, Plan(request, 4));
   EXPECT_EQ(one.plan, four.plan);
+  EXPECT_EQ(one.replicated_plan, four.replicated_plan);
   EXPECT_EQ(one.lower_bound_s, four.lower_bound_s);
   EXPECT_EQ(one.certificate, four.certificate);
   EXPECT_EQ(one.closed_form_s, four.closed_form_s);
@@ -164,7 +185,7 @@ TEST_P(PlannerConformanceTest, NoPlanHasAReason) {
   Cluster& cluster = request.cluster.MakeOwn();
   for (Node& node : cluster.nodes) node.device.memory_bytes = 1.2e9;
   ASSERT_OK_AND_ASSIGN(const PlanResult result, Plan(request));
-  EXPECT_FALSE(result.plan.has_value());
+  EXPECT_FALSE(result.has_plan());
   ASSERT_TRUE(result.infeasible.has_value());
   EXPECT_THAT(result.infeasible->reason, ::testing::Not(IsEmpty()));
   EXPECT_GT(result.infeasible->bytes_short, 0);

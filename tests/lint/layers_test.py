@@ -38,6 +38,7 @@ THIRD_PARTY = {
     r"civetweb": "coordinator/web",
     r"CLI/": "cli/args",
     r"coin/": "worker/adapters/alpa",
+    r"metis\.h": "coordinator/planners/rivals/hexiscale",
     r"(gtest|gmock|benchmark)/|tests/": "",
 }
 

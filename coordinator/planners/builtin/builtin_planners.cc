@@ -10,6 +10,8 @@
 #include "coordinator/planners/rivals/harp/harp_planner.h"
 #include "coordinator/planners/rivals/megatron_uniform/megatron_uniform_planner.h"
 #include "coordinator/planners/rivals/sailor/sailor_planner.h"
+#include "coordinator/planners/rivals/hetauto/hetauto_planner.h"
+#include "coordinator/planners/rivals/hexiscale/hexiscale_planner.h"
 #include "coordinator/planners/tangram/tangram_planner.h"
 #include "coordinator/planners/whole_cluster/whole_cluster_planner.h"
 
@@ -219,6 +221,8 @@ const PlannerRegistry& BuiltinPlanners() {
     planners->Register(HarpPlanner());
     planners->Register(MegatronUniformPlanner());
     planners->Register(SailorPlanner());
+    planners->Register(HexiscalePlanner());
+    planners->Register(HetAutoPlanner());
     return planners;
   }();
   return *registry;

@@ -34,6 +34,29 @@ uint32_t IslandsOf(const PipelinePlan& plan) {
   return islands;
 }
 
+// Returns the pipelines of a proposal, whose plan is made.
+std::vector<const PipelinePlan*> PipelinesOf(const Proposal& proposal) {
+  if (!proposal.replicated_plan.has_value()) return {&proposal.plan};
+  std::vector<const PipelinePlan*> pipelines;
+  for (const PipelineReplica& replica : proposal.replicated_plan->pipelines) {
+    pipelines.push_back(&replica.plan);
+  }
+  return pipelines;
+}
+
+// Returns the record of a proposal that is not judged yet.
+JudgedProposal RecordOf(const Proposal& proposal) {
+  JudgedProposal record;
+  for (const PipelinePlan* plan : PipelinesOf(proposal)) {
+    record.islands |= IslandsOf(*plan);
+    record.num_stages += plan->num_stages();
+    if (record.pipeline_microbatch_size == 0) {
+      record.pipeline_microbatch_size = plan->pipeline_microbatch_size;
+    }
+  }
+  return record;
+}
+
 // Returns the proposals that fit, without the chosen one, fastest first.
 std::vector<RunnerUp> RunnersUp(const Judgement& judgement) {
   std::vector<RunnerUp> runners_up;
@@ -71,6 +94,19 @@ std::optional<Refusal> RefusalOf(const Evaluation& evaluation) {
   return std::nullopt;
 }
 
+// Likewise of a plan of several pipelines.
+std::optional<Refusal> RefusalOf(const ReplicatedEvaluation& evaluation) {
+  for (size_t r = 0; r < evaluation.pipelines.size(); ++r) {
+    std::optional<Refusal> refusal = RefusalOf(evaluation.pipelines[r]);
+    if (!refusal.has_value()) continue;
+    refusal->why.reason =
+        absl::StrCat("pipeline ", r, ": ", refusal->why.reason);
+    refusal->stage = -1;
+    return refusal;
+  }
+  return std::nullopt;
+}
+
 // Judges the proposals of one search.
 class Judge {
  public:
@@ -88,23 +124,19 @@ class Judge {
       proposal.plan = proposal.make_plan();
       proposal.make_plan = nullptr;
     }
-    Evaluation evaluation;
-    std::optional<Refusal> refusal = Play(proposal.plan, evaluation);
-    JudgedProposal judged{
-        .islands = IslandsOf(proposal.plan),
-        .num_stages = proposal.plan.num_stages(),
-        .pipeline_microbatch_size = proposal.plan.pipeline_microbatch_size};
+    JudgedProposal judged = RecordOf(proposal);
+    KeptPlan played{.index = num_judged(), .proposal = std::move(proposal)};
+    std::optional<Refusal> refusal = played.proposal.replicated_plan.has_value()
+                                         ? PlayReplicated(played)
+                                         : Play(played);
     if (refusal.has_value()) {
       refusal->proposal = index;
       KeepClosest(refusal->why, closest_);
       refusals.push_back(*std::move(refusal));
     } else {
-      judged.iteration_time_s = evaluation.iteration_time_s;
-      least_proposed_s_ =
-          std::min(least_proposed_s_, evaluation.iteration_time_s);
-      kept_.Add(judged.islands, {.index = num_judged(),
-                                 .proposal = std::move(proposal),
-                                 .evaluation = std::move(evaluation)});
+      judged.iteration_time_s = played.iteration_time_s();
+      least_proposed_s_ = std::min(least_proposed_s_, judged.iteration_time_s);
+      kept_.Add(judged.islands, std::move(played));
     }
     judgement_.proposals.push_back(judged);
   }
@@ -113,6 +145,7 @@ class Judge {
   absl::Status Refine() {
     if (!options_.refine) return absl::OkStatus();
     for (auto& [islands, kept] : kept_.plans()) {
+      if (kept.proposal.replicated_plan.has_value()) continue;
       PlanResult result{.plan = std::move(kept.proposal.plan),
                         .evaluation = std::move(kept.evaluation)};
       TANGRAM_RETURN_IF_ERROR(options_.refine(request_, observer_, result));
@@ -162,27 +195,52 @@ class Judge {
       result.notes.push_back(std::move(chosen.proposal.note));
     }
     absl::c_move(chosen.notes, std::back_inserter(result.notes));
+    if (chosen.proposal.replicated_plan.has_value()) {
+      result.replicated_plan = std::move(chosen.proposal.replicated_plan);
+      result.replicated_evaluation = std::move(chosen.replicated_evaluation);
+      return;
+    }
     result.plan = std::move(chosen.proposal.plan);
     result.evaluation = std::move(chosen.evaluation);
   }
 
  private:
-  // Replaces `plan` by the plan that the runtime runs, and evaluates that. The
-  // evaluator decides whether the memory suffices. Returns empty if it fits.
-  std::optional<Refusal> Play(PipelinePlan& plan, Evaluation& evaluation) {
+  // Replaces the plan by the plan that the runtime runs, and evaluates that.
+  // The evaluator decides whether the memory suffices. Returns empty if it
+  // fits.
+  std::optional<Refusal> Play(KeptPlan& played) {
+    PipelinePlan& plan = played.proposal.plan;
     if (options_.rules.fit) {
       absl::StatusOr<PipelinePlan> fitted = options_.rules.fit(request_, plan);
       if (!fitted.ok()) return RefusalOf(fitted.status());
       plan = *std::move(fitted);
     }
-    absl::StatusOr<Evaluation> played =
+    absl::StatusOr<Evaluation> evaluation =
         EvaluatePlan(request_.model, request_.cluster, request_.training, plan,
                      /*timeline=*/nullptr, /*state=*/{},
                      [this] { return observer_.ShouldStop(); });
-    stopped_ = absl::IsCancelled(played.status());
-    if (!played.ok()) return RefusalOf(played.status());
-    evaluation = *std::move(played);
-    return RefusalOf(evaluation);
+    return Take(std::move(evaluation), played.evaluation);
+  }
+
+  // Likewise for a plan of several pipelines.
+  std::optional<Refusal> PlayReplicated(KeptPlan& played) {
+    if (options_.rules.fit) {
+      return Refusal{.why = {.reason = "the runtime runs one pipeline"}};
+    }
+    absl::StatusOr<ReplicatedEvaluation> evaluation = EvaluateReplicatedPlan(
+        request_.model, request_.cluster, request_.training,
+        *played.proposal.replicated_plan, /*timelines=*/nullptr,
+        [this] { return observer_.ShouldStop(); });
+    return Take(std::move(evaluation), played.replicated_evaluation);
+  }
+
+  // Keeps an evaluation, and returns the reason to refuse its plan.
+  template <typename E>
+  std::optional<Refusal> Take(absl::StatusOr<E> evaluation, E& kept) {
+    stopped_ = absl::IsCancelled(evaluation.status());
+    if (!evaluation.ok()) return RefusalOf(evaluation.status());
+    kept = *std::move(evaluation);
+    return RefusalOf(kept);
   }
 
   const PlanRequest& request_;
@@ -223,6 +281,22 @@ std::vector<std::string> LimitsMet(const Judge& judge, PlanFindings& findings) {
   return limits;
 }
 
+// Returns notes on GPUs of the plan, if there is one, that lack the precision.
+std::vector<std::string> MissingUnits(const PlanRequest& request,
+                                      const PlanResult& result) {
+  const auto describe = [&](absl::Span<const PlacedStage> stages) {
+    return DescribeMissingUnits(request.cluster, request.training.precision,
+                                stages);
+  };
+  if (result.plan.has_value()) return describe(result.plan->stages);
+  if (!result.replicated_plan.has_value()) return {};
+  std::vector<PlacedStage> stages;
+  for (const PipelineReplica& replica : result.replicated_plan->pipelines) {
+    absl::c_copy(replica.plan.stages, std::back_inserter(stages));
+  }
+  return describe(stages);
+}
+
 class JudgedPlanner : public ClusterPlanner {
  public:
   JudgedPlanner(std::unique_ptr<Planner> planner, const JudgeOptions& options)
@@ -248,7 +322,7 @@ class JudgedPlanner : public ClusterPlanner {
       judge.Fill(result);
       // A refined plan may be faster than all that was proposed.
       result.lower_bound_s =
-          std::min(findings.lower_bound_s, result.evaluation.iteration_time_s);
+          std::min(findings.lower_bound_s, result.iteration_time_s());
     } else {
       result.infeasible = WhyNone(judge, findings);
       result.limits = LimitsMet(judge, findings);
@@ -257,13 +331,8 @@ class JudgedPlanner : public ClusterPlanner {
     result.unused_islands = std::move(findings.unused_islands);
     result.notes.insert(result.notes.end(), findings.notes.begin(),
                         findings.notes.end());
-    if (result.plan.has_value()) {
-      for (std::string& note :
-           DescribeMissingUnits(request.cluster, request.training.precision,
-                                result.plan->stages)) {
-        result.notes.push_back(std::move(note));
-      }
-    }
+    absl::c_move(MissingUnits(request, result),
+                 std::back_inserter(result.notes));
     return result;
   }
 

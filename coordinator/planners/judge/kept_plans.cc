@@ -8,16 +8,15 @@
 namespace tangram {
 
 void KeptPlans::Add(uint32_t islands, KeptPlan plan) {
-  const double seconds = plan.evaluation.iteration_time_s;
+  const double seconds = plan.iteration_time_s();
   if (seconds > limit_s()) return;
   const auto [it, inserted] = fastest_.try_emplace(islands);
-  const bool faster =
-      inserted || seconds < it->second.evaluation.iteration_time_s;
+  const bool faster = inserted || seconds < it->second.iteration_time_s();
   if (faster) it->second = std::move(plan);
   if (seconds >= least_s_) return;
   least_s_ = seconds;
   std::erase_if(fastest_, [this](const auto& kept) {
-    return kept.second.evaluation.iteration_time_s > limit_s();
+    return kept.second.iteration_time_s() > limit_s();
   });
 }
 

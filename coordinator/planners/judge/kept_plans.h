@@ -9,6 +9,7 @@
 #include "common/base/infinity.h"
 #include "common/planner/planner.h"
 #include "common/sim/evaluate_plan.h"
+#include "common/sim/evaluate_replicated_plan.h"
 
 namespace tangram {
 
@@ -16,8 +17,16 @@ namespace tangram {
 struct KeptPlan {
   int index = 0;  // Into Judgement::proposals.
   Proposal proposal;
-  Evaluation evaluation;
+  Evaluation evaluation;  // Belongs to Proposal::plan.
+  // Belongs to Proposal::replicated_plan.
+  ReplicatedEvaluation replicated_evaluation;
   std::vector<std::string> notes;  // How it was refined.
+
+  double iteration_time_s() const {
+    return proposal.replicated_plan.has_value()
+               ? replicated_evaluation.iteration_time_s
+               : evaluation.iteration_time_s;
+  }
 };
 
 // Keeps the plans that ChooseIslands can still choose, and drops all others. A
@@ -31,7 +40,7 @@ class KeptPlans {
   explicit KeptPlans(double min_gain) : min_gain_(min_gain) {}
 
   // Adds a plan that uses `islands` (a bit each) and takes
-  // plan.evaluation.iteration_time_s. If times are equal, the first plan stays.
+  // plan.iteration_time_s(). If times are equal, the first plan stays.
   void Add(uint32_t islands, KeptPlan plan);
 
   // Returns the plan that ChooseIslands chose. It must be kept.

@@ -348,6 +348,85 @@ class LateStop : public testing::SilentObserver {
   int polls_ = 0;
 };
 
+// Two pipelines, each of the whole model on one GPU, that share 8 samples.
+ReplicatedPlan OnePerGpu(int first_microbatches = 4,
+                         int second_microbatches = 4) {
+  PipelinePlan second{.pipeline_microbatch_size = 1,
+                      .stages = {StageOn(1, 0, 6, 1)}};
+  return {.pipelines = {
+              {.plan = WholeModel(), .num_microbatches = first_microbatches},
+              {.plan = std::move(second),
+               .num_microbatches = second_microbatches}}};
+}
+
+TEST(JudgedPlannerTest, SeveralPipelinesAreChosenLikeOne) {
+  PlanRequest request = TwoGpus(1e15);
+  request.training.global_batch_size = 256;  // Worth an exchange of gradients.
+  const ReplicatedPlan even = OnePerGpu(128, 128);
+  ASSERT_OK_AND_ASSIGN(const ReplicatedEvaluation expected,
+                       EvaluateReplicatedPlan(request.model, request.cluster,
+                                              request.training, even));
+  Script script{.calls = {{{.plan = WholeModel()},
+                           {.replicated_plan = even,
+                            .predicted_s = 3,
+                            .note = "two of them"}}}};
+  ASSERT_OK_AND_ASSIGN(const PlanResult result, PlanScript(request, script));
+  EXPECT_EQ(script.chosen, 1);
+  EXPECT_FALSE(result.plan.has_value());
+  EXPECT_EQ(result.replicated_plan, even);
+  EXPECT_EQ(result.iteration_time_s(), expected.iteration_time_s);
+  EXPECT_EQ(result.closed_form_s, 3);
+  EXPECT_THAT(result.notes, ElementsAre("two of them"));
+  ASSERT_EQ(result.runners_up.size(), 1);
+  EXPECT_GT(result.runners_up.front().iteration_time_s,
+            result.iteration_time_s());
+
+  Script slow{.calls = {{{.replicated_plan = OnePerGpu(1, 255)},
+                         {.plan = CutAfter(3)}}}};
+  ASSERT_OK_AND_ASSIGN(const PlanResult one, PlanScript(request, slow));
+  EXPECT_EQ(one.plan, CutAfter(3));
+  ASSERT_EQ(one.runners_up.size(), 1);
+  EXPECT_THAT(one.runners_up[0].islands, ElementsAre(0, 1));
+  EXPECT_EQ(one.runners_up[0].num_stages, 2);
+}
+
+TEST(JudgedPlannerTest, SeveralPipelinesAreRefusedForMemoryAndForBadShares) {
+  Script script{.calls = {{{.replicated_plan = OnePerGpu()},
+                           {.replicated_plan = OnePerGpu(3, 4)}},
+                          {}}};
+  ASSERT_OK_AND_ASSIGN(const PlanResult result,
+                       PlanScript(TwoGpus(1e6), script));
+  EXPECT_FALSE(result.has_plan());
+  EXPECT_GT(result.infeasible->bytes_short, 0);
+  EXPECT_THAT(result.infeasible->reason, HasSubstr("pipeline 0: "));
+  ASSERT_EQ(script.told.size(), 2);
+  EXPECT_EQ(script.told[0].stage, -1);
+  EXPECT_THAT(script.told[1].why.reason, HasSubstr("pipelines"));
+}
+
+TEST(JudgedPlannerTest, SeveralPipelinesAreForNoRuntimeAndNotRefined) {
+  int refined = 0;
+  JudgeOptions options;
+  options.refine = [&](const PlanRequest&, PlanObserver&, PlanResult&) {
+    ++refined;
+    return absl::OkStatus();
+  };
+  Script free{.calls = {{{.replicated_plan = OnePerGpu()}}}};
+  ASSERT_OK_AND_ASSIGN(const PlanResult result,
+                       PlanScript(TwoGpus(1e15), free, options));
+  EXPECT_TRUE(result.replicated_plan.has_value());
+  EXPECT_EQ(refined, 0);
+
+  options.rules.fit = [](const PlanRequest&, const PipelinePlan& plan) {
+    return absl::StatusOr<PipelinePlan>(plan);
+  };
+  Script bound{.calls = {{{.replicated_plan = OnePerGpu()}}, {}}};
+  ASSERT_OK_AND_ASSIGN(const PlanResult none,
+                       PlanScript(TwoGpus(1e15), bound, options));
+  EXPECT_FALSE(none.has_plan());
+  EXPECT_THAT(none.infeasible->reason, HasSubstr("one pipeline"));
+}
+
 TEST(JudgedPlannerTest, StopsInsideAnEvaluation) {
   PlanRequest request = TwoGpus(1e15);
   request.training.global_batch_size = 1 << 14;  // Every pass is played.

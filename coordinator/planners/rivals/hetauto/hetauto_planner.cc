@@ -1,0 +1,173 @@
+#include "coordinator/planners/rivals/hetauto/hetauto_planner.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "coordinator/planners/rivals/hetauto/hetauto_request.h"
+#include "coordinator/planners/rivals/hetauto/hetauto_search.h"
+#include "coordinator/planners/rivals/listed/listed_search.h"
+
+namespace tangram {
+namespace {
+
+using Type = PlannerOption::Type;
+
+constexpr char kHetAutoName[] = "hetauto";
+
+// Proposals beyond are of little use: they are predicted to be far slower.
+constexpr size_t kMostHetAutoProposals = 256;
+
+struct HetAutoOptions {
+  UctOptions search;
+  int max_samples = 8;
+  std::vector<bool> recompute;  // To try in turn, until plans fit.
+};
+
+HetAutoOptions HetAutoOptionsOf(const PlannerOptionValues& values) {
+  const std::string& recompute = values.Choice("recompute");
+  HetAutoOptions options{
+      .search = {.iterations = static_cast<int>(values.Integer("iterations")),
+                 .exploration = values.Number("exploration"),
+                 .guidance = values.Number("guidance"),
+                 .seed = static_cast<uint32_t>(values.Integer("seed"))},
+      .max_samples = static_cast<int>(values.Integer("max_samples"))};
+  if (recompute != "full") options.recompute.push_back(false);
+  if (recompute != "none") options.recompute.push_back(true);
+  return options;
+}
+
+class HetAutoClusterPlanner : public Planner {
+ public:
+  explicit HetAutoClusterPlanner(HetAutoOptions options)
+      : options_(std::move(options)) {}
+
+  absl::StatusOr<std::vector<Island>> Islands(const PlanRequest& request,
+                                              PlanObserver& observer) override {
+    return IslandsToShow(request, observer);
+  }
+
+  absl::StatusOr<std::unique_ptr<PlanSearch>> Start(
+      const PlanRequest& request, PlanObserver& observer) override {
+    if (request.training.global_batch_size < 1) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "training.global_batch_size: ", request.training.global_batch_size,
+          "; expected at least 1"));
+    }
+    observer.OnPhase(PlanPhase::kIslands);
+    TANGRAM_ASSIGN_OR_RETURN(std::vector<Island> islands,
+                             IslandsToShow(request, observer));
+    const auto shared = std::make_shared<const std::vector<Island>>(islands);
+    ListedPlans plans;
+    for (const bool recompute : options_.recompute) {
+      TANGRAM_RETURN_IF_ERROR(
+          Search(request, shared, recompute, observer, plans));
+    }
+    plans.limits.push_back(
+        "the tree search is random: --planner-option iterations, seed and "
+        "max_samples lead to other plans");
+    return ProposeInOrder(std::move(islands), std::move(plans));
+  }
+
+ private:
+  // Adds the plans with or without recomputation behind those in `plans`.
+  absl::Status Search(const PlanRequest& request,
+                      std::shared_ptr<const std::vector<Island>> islands,
+                      bool recompute, PlanObserver& observer,
+                      ListedPlans& plans) const {
+    observer.OnPhase(PlanPhase::kProfiling);
+    const HetAutoInput input =
+        HetAutoInputFor(request, *islands, options_.max_samples, recompute);
+    observer.OnPhase(PlanPhase::kComposition);
+    const HetAutoPlans found = SearchHetAuto(
+        input, options_.search, [&] { return observer.ShouldStop(); });
+    if (found.stopped) return absl::CancelledError("planning stopped");
+    const size_t most = std::min(found.plans.size(), kMostHetAutoProposals);
+    for (size_t i = 0; i < most; ++i) {
+      plans.proposals.push_back(
+          {.make_plan =
+               [&request, islands, recompute, plan = found.plans[i].plan] {
+                 PipelinePlan pipeline =
+                     PipelineOf(request, *islands, plan, recompute);
+                 NamePlaces(*islands, kHetAutoName, pipeline);
+                 return pipeline;
+               },
+           .predicted_s = found.plans[i].iteration_s});
+    }
+    const char* const how = recompute ? "full" : "no";
+    plans.notes.push_back(absl::StrCat(
+        "planner hetauto, a stand-in: plans with ", how,
+        " recomputation that fit by its closed form: ", found.plans.size(),
+        ", seed ", options_.search.seed));
+    if (found.plans.empty()) {
+      plans.why_none = {
+          .reason = absl::StrCat(
+              found.bytes_short > 0
+                  ? "no plan of HetAuto's kind found fits in memory with "
+                  : "no degrees suit all GPUs and layers with ",
+              how, " recomputation"),
+          .bytes_short = found.bytes_short};
+    }
+    return absl::OkStatus();
+  }
+
+  const HetAutoOptions options_;
+};
+
+PlannerOption HetAutoNumber(Type type, std::string name, double value,
+                            std::string description, double least,
+                            double most) {
+  return {.name = std::move(name),
+          .type = type,
+          .default_value = absl::StrCat(value),
+          .description = std::move(description),
+          .least = least,
+          .most = most};
+}
+
+}  // namespace
+
+PlannerInfo HetAutoPlanner() {
+  const UctOptions usual;
+  return {
+      .name = kHetAutoName,
+      .description =
+          "HetAuto-style: tree search over degrees and layers of each island",
+      .origin = "after the description of HetAuto, EuroSys 2026",
+      .features = {.heterogeneous = true},
+      .options =
+          {{.name = "recompute",
+            .type = Type::kChoice,
+            .default_value = "auto",
+            .description = "recomputes nothing, all layers, or these if "
+                           "nothing else fits",
+            .choices = {"auto", "none", "full"}},
+           HetAutoNumber(Type::kInteger, "iterations", usual.iterations,
+                         "visits so many leaves of the tree", 1, 1e7),
+           HetAutoNumber(Type::kNumber, "exploration", usual.exploration,
+                         "weighs the bound of actions that were seldom tried",
+                         0, 100),
+           HetAutoNumber(Type::kNumber, "guidance", usual.guidance,
+                         "follows the principles with this probability", 0, 1),
+           HetAutoNumber(Type::kInteger, "max_samples", 8,
+                         "tries microbatches of powers of two samples for a "
+                         "replica up to this",
+                         1, 1024),
+           HetAutoNumber(Type::kInteger, "seed", usual.seed,
+                         "seeds the random numbers", 0, 4294967295.0)},
+      .apply = [](const PlannerOptionValues&,
+                  TangramOptions& search) { search.polish = false; },
+      .create = [](SlicePlanSource&, const TangramOptions&,
+                   const PlannerOptionValues& values,
+                   const PipelineRules&) -> std::unique_ptr<Planner> {
+        return std::make_unique<HetAutoClusterPlanner>(
+            HetAutoOptionsOf(values));
+      }};
+}
+
+}  // namespace tangram
