@@ -147,6 +147,9 @@ absl::Status CheckSettings(const Settings& settings) {
   if (settings.most_replicas < 0) {
     return FieldError("most_replicas", settings.most_replicas, "0 or more");
   }
+  if (settings.most_stages < 0) {
+    return FieldError("most_stages", settings.most_stages, "0 or more");
+  }
   if (settings.most_steps < 0) {
     return FieldError("most_steps", settings.most_steps, "0 or more");
   }

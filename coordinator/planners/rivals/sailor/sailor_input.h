@@ -127,6 +127,7 @@ struct Settings {
   double most_dollars = 0;          // An iteration. 0: any.
   double longest_s = 0;             // Likewise.
   int most_replicas = 0;            // In a stage. 0: as many as GPUs.
+  int most_stages = 0;              // 0: as many as layers or GPUs.
   bool whole_microbatches = false;  // Only dp degrees that divide the batch.
   // Mixes looked at, in equal parts for sizes of microbatches and dp degrees.
   // 0: any number.

@@ -20,6 +20,10 @@ namespace {
 
 constexpr char kSailor[] = "sailor";
 
+// The chains of longer pipelines, of models with more layers, take too long to
+// build.
+constexpr int kMostStages = 256;
+
 // All proposals of a search refer to this.
 struct SharedRequest {
   const PlanRequest& request;
@@ -56,7 +60,8 @@ class SailorLister {
         const sailor::Found found,
         sailor::Search(
             input,
-            {.whole_microbatches = options_.mode == sailor::Mode::kCorrected,
+            {.most_stages = kMostStages,
+             .whole_microbatches = options_.mode == sailor::Mode::kCorrected,
              .most_steps = options_.max_search_steps,
              .rules = sailor::RulesOf(options_.mode)},
             [&] { return observer_.ShouldStop(); }));
@@ -102,6 +107,11 @@ class SailorLister {
     }
     Note(uneven, "a dp degree that does not divide the batch", listed);
     Note(homeless, "tp groups that do not fit the nodes", listed);
+    if (std::min(request.model.num_layers(), request.cluster->num_gpus()) >
+        kMostStages) {
+      listed.limits.push_back(absl::StrCat("planner sailor tries no more than ",
+                                           kMostStages, " stages"));
+    }
     if (found.truncated) {
       const std::string limit =
           absl::StrCat("the search of Sailor ended after ", found.steps,

@@ -34,6 +34,14 @@ int64_t NumGpus(const Input& input) {
   return gpus;
 }
 
+int MostStages(const Input& input, const Settings& settings) {
+  const auto layers = static_cast<int64_t>(input.gradient_bytes.size());
+  const int64_t most = std::min(layers, NumGpus(input));
+  return static_cast<int>(settings.most_stages == 0
+                              ? most
+                              : std::min<int64_t>(most, settings.most_stages));
+}
+
 // The search of one size of microbatch.
 class SizeSearch {
  public:
@@ -48,7 +56,8 @@ class SizeSearch {
         samples_(samples),
         most_steps_(most_steps),
         limit_s_(limit_s),
-        chains_(input, settings.rules, paths, samples),
+        chains_(input, settings.rules, paths, samples,
+                MostStages(input, settings)),
         effort_(effort),
         fastest_(input, settings.rules, paths, regions, orders, chains_,
                  Objective::kFastest, limit_s, effort),
@@ -136,8 +145,8 @@ bool SizeSearch::PassesRegionTest(int first,
 
 std::vector<SizeSearch::Branch> SizeSearch::Branches() const {
   std::vector<Branch> branches;
-  const int layers = static_cast<int>(input_.gradient_bytes.size());
-  for (int stages = 1; stages <= layers; ++stages) {
+  const int most = MostStages(input_, settings_);
+  for (int stages = 1; stages <= most; ++stages) {
     for (const int first : chains_.First(stages)) {
       for (int order = 0; order < static_cast<int>(orders_.size()); ++order) {
         if (settings_.rules.tests_regions &&

@@ -12,7 +12,7 @@ constexpr double kLeastSpeedup = 1.5;
 }  // namespace
 
 StageChains::StageChains(const Input& input, const Rules& rules,
-                         const PathTable& paths, int samples)
+                         const PathTable& paths, int samples, int most_stages)
     : input_(input), rules_(rules), samples_(samples) {
   int num_present = 0;
   for (int type = 0; type < static_cast<int>(input.types.size()); ++type) {
@@ -29,9 +29,8 @@ StageChains::StageChains(const Input& input, const Rules& rules,
     }
   }
   has_one_type_ = num_present == 1;
-  const int layers = static_cast<int>(input.gradient_bytes.size());
-  first_.resize(layers + 1);
-  for (int stages = 1; stages <= layers; ++stages) Build(stages);
+  first_.resize(most_stages + 1);
+  for (int stages = 1; stages <= most_stages; ++stages) Build(stages);
 }
 
 const Profile* StageChains::Find(int type, int tp) const {

@@ -42,11 +42,12 @@ struct ChainStage {
 // for which it has memory, or the one up to which more GPUs pay.
 class StageChains {
  public:
-  // Refers to `input`, `rules` and `paths`.
+  // Refers to `input`, `rules` and `paths`. Builds pipelines of up to
+  // `most_stages`, which is at most the number of layers.
   StageChains(const Input& input, const Rules& rules, const PathTable& paths,
-              int samples);
+              int samples, int most_stages);
 
-  // Indexes of the first of `num_stages` stages, one for each choice of
+  // Indexes of the first of 1 to `most_stages` stages, one for each choice of
   // degrees. Empty: no type has memory for all stages.
   const std::vector<int>& First(int num_stages) const {
     return first_[num_stages];

@@ -181,14 +181,20 @@ TEST(SailorSearchTest, CountsWhatLeavesAZone) {
 }
 
 TEST(SailorSearchTest, SaysThatNothingFits) {
-  Input input = TestInput(2, {2}, 4);
+  Input input = TestInput(2, {3}, 4);
   input.types[0].memory_bytes = 1e9;
   EXPECT_FALSE(SearchFor(input).fits_memory);
   EXPECT_THAT(SearchFor(input).plans, IsEmpty());
+  // Two stages of two GPUs each.
   input.types[0].memory_bytes = 3.5e9;
-  input.zones[0].gpus = {1};
+  input.profiles[{0, 2, 1}] = input.profiles[{0, 1, 1}];
+  input.profiles.erase({0, 1, 1});
+  AddConstantPaths(10, {1, 2}, input);
   EXPECT_TRUE(SearchFor(input).fits_memory);
   EXPECT_THAT(SearchFor(input).plans, IsEmpty());
+  input.zones[0].gpus = {4};
+  EXPECT_THAT(SearchFor(input).plans, SizeIs(1));
+  EXPECT_THAT(SearchFor(input, {.most_stages = 1}).plans, IsEmpty());
 }
 
 TEST(SailorSearchTest, EndsAtTheMostSteps) {

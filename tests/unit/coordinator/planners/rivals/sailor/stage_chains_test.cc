@@ -27,7 +27,8 @@ Input TwoDegrees(double pass_s) {
 std::vector<int> FirstDegrees(const Input& input, int stages, int type = 0,
                               const Rules& rules = {}) {
   const PathTable paths(input);
-  const StageChains chains(input, rules, paths, /*samples=*/1);
+  const StageChains chains(input, rules, paths, /*samples=*/1,
+                           /*most_stages=*/2);
   std::vector<int> degrees;
   for (const int first : chains.First(stages)) {
     degrees.push_back(chains.stage(first).types[type].tp);
@@ -96,7 +97,8 @@ TEST(StageChainsTest, LeavesOutDegreesWithoutFigures) {
 TEST(StageChainsTest, PipelinesShareTheirLastStages) {
   const Input input = TestInput(4, {4}, 4);
   const PathTable paths(input);
-  const StageChains chains(input, {}, paths, 1);
+  const StageChains chains(input, {}, paths, /*samples=*/1,
+                           /*most_stages=*/4);
   // 4; 2+2; 1+1+2; 1+1+1+1. The last stages 2 are the same, and none else.
   const auto behind = [&](int index, int steps) {
     for (; steps > 0; --steps) index = chains.stage(index).next;
