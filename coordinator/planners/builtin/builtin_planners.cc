@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/infinity.h"
+#include "coordinator/planners/rivals/metis/metis_planner.h"
 #include "coordinator/planners/tangram/tangram_planner.h"
 #include "coordinator/planners/whole_cluster/whole_cluster_planner.h"
 
@@ -207,6 +208,7 @@ const PlannerRegistry& BuiltinPlanners() {
     auto* planners = new PlannerRegistry;
     planners->Register(Tangram());
     planners->Register(WholeCluster());
+    planners->Register(MetisPlanner());
     return planners;
   }();
   return *registry;

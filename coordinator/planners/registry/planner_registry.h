@@ -30,6 +30,8 @@ struct PlannerFeatures {
   bool runtimes = false;
   // Proves a lower bound (PlanFindings::lower_bound_s).
   bool lower_bound = false;
+  // Makes its plans itself and asks no parallelizer.
+  bool own_plans = false;
 };
 
 // The planner for requests and plan files that name none.

@@ -6,7 +6,7 @@ namespace tangram {
 namespace {
 
 constexpr int kUnits = 7;      // Parts of a layer.
-constexpr int kMostMoves = 4;  // Layers that change stage at the end.
+constexpr int kMostMoves = 5;  // Layers that change stage at the end.
 
 }  // namespace
 
@@ -70,7 +70,7 @@ void LayerBalancer::FillGaps() {
 // A layer belongs to the stage that holds most of it.
 void LayerBalancer::CountLayers() {
   bounds_.assign(num_stages() + 1, 0);
-  residuals_ = capacities_;
+  residuals_.assign(num_stages(), 0);
   layers_.clear();
   int previous = 0;
   for (int layer = 0; layer < static_cast<int>(weights_.size()); ++layer) {
@@ -92,11 +92,12 @@ void LayerBalancer::CountLayers() {
     }
     previous = owner;
     layers_.push_back(layer);
-    residuals_[owner] -= weights_[layer];
+    residuals_[owner] += weights_[layer];
     ++bounds_[owner + 1];
   }
   for (int stage = 0; stage < num_stages(); ++stage) {
     bounds_[stage + 1] += bounds_[stage];
+    residuals_[stage] = capacities_[stage] - residuals_[stage];
   }
 }
 

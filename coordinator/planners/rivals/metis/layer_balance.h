@@ -39,7 +39,7 @@ class LayerBalancer {
   bool keep_layers_;
   std::vector<double> unit_work_;
   std::vector<double> capacities_;
-  std::vector<double> room_;        // What each stage could still take.
+  std::vector<double> room_;        // Left in each stage.
   std::vector<int> stage_of_unit_;  // -1: nobody's yet.
   std::vector<double> residuals_;   // The same in whole layers.
   std::vector<int> layers_;         // Those that a stage holds, in order.

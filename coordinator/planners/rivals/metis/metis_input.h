@@ -7,6 +7,8 @@
 #include <map>
 #include <vector>
 
+#include "common/base/infinity.h"
+
 // The input of the search of Metis: "Metis: Fast Automatic Distributed Training
 // on Heterogeneous GPUs", Um et al., USENIX ATC 2024. Times are in ms, memory
 // in MB, and bandwidths in MiB per ms, which is nearly GB/s.
@@ -93,6 +95,7 @@ struct MetisDefects {
 
 struct MetisSettings {
   int global_batch = 1;
+  int batches = 0;  // Plans have so many microbatches. 0: any number.
   int max_tp = 4;
   int max_samples = 4;         // Of a microbatch.
   double min_group_scale = 1;  // See DeviceGroupLimits.
@@ -129,6 +132,9 @@ struct MetisRanking {
   int64_t costed = 0;
   int64_t invalid = 0;  // Costed, but partly, or without some layer or stage.
   int64_t missing_profiles = 0;
+  // What the strategy that came closest lacks on each GPU; infinite if none
+  // lacked memory.
+  double least_shortage_mb = kInfinity;
   bool no_one_stage_group = false;  // Nothing was searched because of M11.
   bool reached_limit = false;       // See max_inter_stage_plans.
   bool stopped = false;

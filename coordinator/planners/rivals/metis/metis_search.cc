@@ -19,6 +19,8 @@ namespace {
 constexpr int kMostSplits = 3;  // Attempts for one strategy.
 // A stage that has too little memory is given this part of what fits.
 constexpr double kShrink = 0.9;
+// Of the order of 100 ns, for each stage of a division of GPUs.
+constexpr int64_t kStepsOfPlan = 16;
 // So much of the work may stay with no stage.
 constexpr double kDeficitLeft = 0.01;
 
@@ -93,7 +95,8 @@ class MetisSearch {
         poll_(settings.should_stop) {
     for (const MetisHost& host : input.hosts) num_gpus_ += host.num_gpus;
     for (int b = settings.global_batch; b >= 1; --b) {
-      if (settings.global_batch % b == 0) batches_.push_back(b);
+      if (settings.global_batch % b != 0) continue;
+      if (settings.batches == 0 || settings.batches == b) batches_.push_back(b);
     }
   }
 
@@ -111,6 +114,7 @@ class MetisSearch {
   bool FindWorks();
   bool Fit();
   void SetMemory(absl::Span<const int> bounds);
+  void NoteShortage();
   bool ShiftWork();
   bool MoveOn();
   bool IsComplete() const;
@@ -189,7 +193,8 @@ void MetisSearch::VisitGroups(int num_stages, int costed_stages) {
               ranking_.inter_stage_plans >= settings_.max_inter_stage_plans) {
             ended_ = ranking_.reached_limit = true;
           }
-          if (poll_.After(num_stages)) ended_ = ranking_.stopped = true;
+          if (poll_.After(kStepsOfPlan * num_stages))
+            ended_ = ranking_.stopped = true;
           if (ended_) return false;
           ++ranking_.inter_stage_plans;
           plan_.costed_stages = costed_stages;
@@ -302,6 +307,7 @@ bool MetisSearch::Fit() {
                     [](const StageMemory& m) { return m.slack() >= 0; })) {
       return defects_.loses_layers || IsComplete();
     }
+    NoteShortage();
     if (splits_ == kMostSplits || !ShiftWork()) return false;
   }
 }
@@ -312,6 +318,15 @@ void MetisSearch::SetMemory(absl::Span<const int> bounds) {
   for (int stage = 0; stage < num_stages(); ++stage) {
     memory_.push_back(MemoryOf(input_, settings_, *works_, plan_, stage));
   }
+}
+
+void MetisSearch::NoteShortage() {
+  double shortage = 0;
+  for (int stage = 0; stage < num_stages(); ++stage) {
+    shortage = std::max(shortage,
+                        -memory_[stage].slack() / plan_.places[stage].num_gpus);
+  }
+  ranking_.least_shortage_mb = std::min(ranking_.least_shortage_mb, shortage);
 }
 
 // Takes work from stages that have too little memory, and gives it to others
