@@ -17,7 +17,7 @@ namespace tangram {
 struct MetisHost {
   int type = 0;
   int num_gpus = 0;
-  double memory_mb = 0;        // Of one GPU.
+  double memory_mb = 0;        // One GPU's.
   double intra_bandwidth = 0;  // Between GPUs of the host.
   double inter_bandwidth = 0;  // To other hosts.
 };
@@ -30,23 +30,23 @@ struct MetisKey {
   auto operator<=>(const MetisKey&) const = default;
 };
 
-// What was measured for it. Vectors have one entry a layer.
+// The measurements for a key. Vectors have one entry a layer.
 struct MetisProfile {
   std::vector<double> layer_ms;       // Forward and backward pass.
   std::vector<double> state_mb;       // On each GPU.
-  std::vector<double> activation_mb;  // Of one microbatch in flight.
+  std::vector<double> activation_mb;  // For each microbatch in flight.
   std::vector<double> transient_mb;   // Empty: none.
   std::vector<double> optimizer_ms;   // Empty: see MetisInput::optimizer_ms.
-  double sync_ms = 0;                 // What a pass takes beyond its layers.
+  double sync_ms = 0;                 // Time of a pass beyond its layers.
 };
 
 struct MetisInput {
   std::vector<MetisHost> hosts;
   int num_types = 0;
-  std::vector<double> reserved_mb;  // Of each type. Empty: none.
+  std::vector<double> reserved_mb;  // By type. Empty: none.
   std::map<MetisKey, MetisProfile> profiles;
-  std::vector<double> parameter_bytes;  // Of each layer.
-  // What leaves each layer forwards for one sample. That of the last layer is
+  std::vector<double> parameter_bytes;  // By layer.
+  // Bytes that leave each layer forwards for one sample. The last layer's are
   // split over tp.
   std::vector<double> output_bytes;
   double optimizer_ms = 0;  // Whole model on one GPU, tp 1.
@@ -74,7 +74,7 @@ struct MetisDefects {
   bool first_type_counts = false;
   // M6. A plan whose pass takes no longer than its layers is dropped.
   bool drops_zero_sync = false;
-  // M7. What a profile that is not there does. The published planner ends.
+  // M7. A profile that is not there ends the published planner.
   MetisMissingProfile missing_profile = MetisMissingProfile::kSkipsStrategy;
   // M8. min_group_scale is cut to an integer.
   bool integer_scale = false;
@@ -97,7 +97,7 @@ struct MetisSettings {
   int global_batch = 1;
   int batches = 0;  // Plans have so many microbatches. 0: any number.
   int max_tp = 4;
-  int max_samples = 4;         // Of a microbatch.
+  int max_samples = 4;         // In a microbatch.
   double min_group_scale = 1;  // See DeviceGroupLimits.
   int max_permute_len = 4;
   int max_plans = 1;                  // How many are kept.
@@ -132,16 +132,16 @@ struct MetisRanking {
   int64_t costed = 0;
   int64_t invalid = 0;  // Costed, but partly, or without some layer or stage.
   int64_t missing_profiles = 0;
-  // What the strategy that came closest lacks on each GPU; infinite if none
-  // lacked memory.
+  // Memory that each GPU lacks in the strategy that came closest; infinite if
+  // none lacked any.
   double least_shortage_mb = kInfinity;
   bool no_one_stage_group = false;  // Nothing was searched because of M11.
   bool reached_limit = false;       // See max_inter_stage_plans.
   bool stopped = false;
 };
 
-// Searches the plans of Metis and ranks them by its cost. Of equal costs the
-// plan found first is better. Pure.
+// Searches the plans of Metis and ranks them by its cost. The first plan
+// found wins ties. Pure.
 //
 // For each order of types, number of stages, division of the ranks among stages
 // and number of microbatches, a walk begins with tp 1 and goes to more tp in

@@ -19,7 +19,7 @@ namespace {
 constexpr int kMostSplits = 3;  // Attempts for one strategy.
 // A stage that has too little memory is given this part of what fits.
 constexpr double kShrink = 0.9;
-// Of the order of 100 ns, for each stage of a division of GPUs.
+// About 100 ns each, for every stage of a division of GPUs.
 constexpr int64_t kStepsOfPlan = 16;
 // So much of the work may stay with no stage.
 constexpr double kDeficitLeft = 0.01;
@@ -81,7 +81,7 @@ class BestPlans {
   std::vector<Entry> plans_;  // A heap, the most expensive in front.
 };
 
-// What becomes of one strategy.
+// The fate of one strategy.
 enum class Outcome { kRefused, kAccepted, kAcceptedAtOnce, kNotProfiled };
 
 class MetisSearch {
@@ -140,7 +140,7 @@ class MetisSearch {
   std::vector<double> speeds_;
   std::vector<StageMemory> memory_;
   std::vector<double> limits_;  // To what each stage may grow.
-  bool has_memory_ = false;     // Of the last strategy that was split.
+  bool has_memory_ = false;     // Whether memory_ is known.
 };
 
 MetisRanking MetisSearch::Run() {

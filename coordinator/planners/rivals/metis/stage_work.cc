@@ -154,7 +154,7 @@ bool StageWorks::AddUpstreamMemory(int type, int tp, int samples,
 StageWork StageWorks::Make(const StagePlace& place, int samples) const {
   StageWork work;
   bool profiled = true;
-  std::vector<int> shares(1, samples / place.dp);  // Of equal replicas.
+  std::vector<int> shares(1, samples / place.dp);  // Equal replicas.
   const bool mixed = IsMixed(place.first_rank, place.num_gpus);
   if (mixed) {
     shares = Shares(place.first_rank, place.tp, place.dp, place.tp, samples,

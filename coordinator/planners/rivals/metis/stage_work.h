@@ -35,11 +35,11 @@ struct ReplicaWork {
 struct StageWork {
   bool profiled = false;
   bool idle_replica = false;        // One has no samples.
-  double total_ms = 0;              // Of its slowest replica.
+  double total_ms = 0;              // Its slowest replica's.
   double sync_ms = 0;               // The most of its types.
   std::vector<ReplicaWork> kinds;   // Unlike replicas.
   std::vector<int> shares;          // Empty: a stage of equal replicas.
-  std::vector<double> upstream_mb;  // Of each layer, as M12 counts.
+  std::vector<double> upstream_mb;  // By layer, as M12 counts.
 };
 
 // The GPUs of a cluster in one order of types, and the work of stages on them.

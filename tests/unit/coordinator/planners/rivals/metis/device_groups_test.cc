@@ -24,7 +24,7 @@ Groups All(int num_gpus, int num_stages, const DeviceGroupLimits& limits) {
   return all;
 }
 
-// Of up to 34 stages, as in the published planner for a model of 34 layers.
+// Up to 34 stages, as in the published planner for a model of 34 layers.
 int64_t Count(int num_gpus, const DeviceGroupLimits& limits) {
   int64_t count = 0;
   for (int stages = 1; stages <= std::min(num_gpus, 34); ++stages) {
