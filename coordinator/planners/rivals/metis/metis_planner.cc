@@ -62,6 +62,12 @@ Infeasible WhyNone(const MetisRanking& ranking, const MetisSettings& settings,
                 "metis: no stages of a power of two of GPUs make ", num_gpus,
                 " GPUs; a smaller min_group_scale_variance allows more")};
   }
+  if (ranking.missing_profiles > 0 &&
+      settings.defects.missing_profile == MetisMissingProfile::kEndsRun) {
+    return {.reason =
+                "metis in upstream mode ends at a degree or microbatch "
+                "size that is not profiled"};
+  }
   if (ranking.costed > 0) {
     return {.reason =
                 "metis: none of the plans can run: each loses a layer, "

@@ -37,15 +37,14 @@ double SlowestLink(const Cluster& cluster, int node,
 }
 
 MetisProfile ProfileFor(const std::vector<LayerProfile>& layers,
-                        double fragmentation, double sync_ms) {
-  const double to_mb = (1 + fragmentation) / kBytesPerMb;
+                        double sync_ms) {
   MetisProfile profile{.sync_ms = sync_ms};
   for (const LayerProfile& layer : layers) {
     profile.layer_ms.push_back((layer.forward_s + layer.backward_s) *
                                kMsPerSecond);
-    profile.state_mb.push_back(layer.state_bytes * to_mb);
-    profile.activation_mb.push_back(layer.activation_bytes * to_mb);
-    profile.transient_mb.push_back(layer.transient_bytes * to_mb);
+    profile.state_mb.push_back(layer.state_bytes / kBytesPerMb);
+    profile.activation_mb.push_back(layer.activation_bytes / kBytesPerMb);
+    profile.transient_mb.push_back(layer.transient_bytes / kBytesPerMb);
     profile.optimizer_ms.push_back(layer.optimizer_s * kMsPerSecond);
   }
   return profile;
@@ -115,7 +114,7 @@ MetisRequest MakeMetisRequest(const PlanRequest& request,
       for (const auto& [key, layers] : profiles.layers) {
         if (key.type != profiled) continue;
         input.profiles[{type, key.tp_degree, key.samples}] =
-            ProfileFor(layers, here.device.efficiency.fragmentation, sync_ms);
+            ProfileFor(layers, sync_ms);
       }
     }
     const int per_host = settings.defects.equal_hosts ? common : here.num_gpus;

@@ -1,6 +1,8 @@
 // Runs of the published planner, whose inputs and answers are files of
 // $TANGRAM_SHARED_DATA/metis.
 
+#include "coordinator/planners/rivals/metis/metis_input.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -12,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "coordinator/planners/rivals/metis/metis_input.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"

@@ -77,12 +77,21 @@ TEST(MetisPlannerTest, PlansOneTypeAndAnyNumberOfGpus) {
 TEST(MetisPlannerTest, PlansNodesOfUnlikeSizes) {
   const PlanRequest request =
       Request({Group("V100-16", 1, 4), Group("T4", 2, 2)});
-  for (const char* mode : {"corrected", "upstream"}) {
-    SCOPED_TRACE(mode);
-    ASSERT_OK_AND_ASSIGN(const PlanResult result,
-                         Plan(request, {{"mode", mode}}));
-    ExpectRuns(request, result);
-  }
+  ASSERT_OK_AND_ASSIGN(const PlanResult result, Plan(request));
+  ExpectRuns(request, result);
+  // T4 have no profile of tp 4 there.
+  ASSERT_OK_AND_ASSIGN(const PlanResult upstream,
+                       Plan(request, {{"mode", "upstream"}}));
+  ASSERT_FALSE(upstream.plan.has_value());
+  EXPECT_THAT(upstream.infeasible->reason, HasSubstr("not profiled"));
+}
+
+TEST(MetisPlannerTest, UpstreamModePlansNodesOfUnlikeSizes) {
+  const PlanRequest request =
+      Request({Group("V100-16", 1, 4), Group("T4", 2, 2)});
+  ASSERT_OK_AND_ASSIGN(const PlanResult result,
+                       Plan(request, {{"mode", "upstream"}, {"max_tp", "2"}}));
+  ExpectRuns(request, result);
 }
 
 TEST(MetisPlannerTest, PlansABatchThatIsNoPowerOfTwo) {
