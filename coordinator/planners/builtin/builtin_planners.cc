@@ -12,6 +12,7 @@
 #include "coordinator/planners/rivals/sailor/sailor_planner.h"
 #include "coordinator/planners/rivals/hetauto/hetauto_planner.h"
 #include "coordinator/planners/rivals/hexiscale/hexiscale_planner.h"
+#include "coordinator/planners/rivals/metis/metis_planner.h"
 #include "coordinator/planners/tangram/tangram_planner.h"
 #include "coordinator/planners/whole_cluster/whole_cluster_planner.h"
 
@@ -223,6 +224,7 @@ const PlannerRegistry& BuiltinPlanners() {
     planners->Register(SailorPlanner());
     planners->Register(HexiscalePlanner());
     planners->Register(HetAutoPlanner());
+    planners->Register(MetisPlanner());
     return planners;
   }();
   return *registry;
