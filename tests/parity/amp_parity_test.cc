@@ -13,14 +13,14 @@
 #include "coordinator/planners/rivals/amp/amp_search.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "tests/testing/shared_data.h"
+#include "tests/parity/reference_data.h"
 
 namespace tangram {
 namespace {
 
 using ::nlohmann::json;
-using testing::kNoSharedData;
-using testing::ReadSharedData;
+using testing::kNoReferenceData;
+using testing::ReadReferenceData;
 
 constexpr double kHidden = 1024;
 constexpr double kSequence = 1024;
@@ -174,10 +174,11 @@ class AmpParityTest : public ::testing::TestWithParam<Example> {};
 
 TEST_P(AmpParityTest, PredictsAndSplitsAsTheOriginal) {
   const Example& example = GetParam();
-  const auto profiles = ReadSharedData("amp/inputs_profiles.json");
-  const auto settings = ReadSharedData("amp/inputs_settings.json");
-  const auto run = ReadSharedData("amp/runs/sample_" + example.name + ".json");
-  if (!profiles || !settings || !run) GTEST_SKIP() << kNoSharedData;
+  const auto profiles = ReadReferenceData("amp/inputs_profiles.json");
+  const auto settings = ReadReferenceData("amp/inputs_settings.json");
+  const auto run =
+      ReadReferenceData("amp/runs/sample_" + example.name + ".json");
+  if (!profiles || !settings || !run) GTEST_SKIP() << kNoReferenceData;
   const json& setting = (*settings)["settings"][example.name];
   ExpectAnswers(InputOf(*profiles, example.model,
                         ClusterOf(example.types, setting["inter_bps"],
@@ -198,10 +199,10 @@ INSTANTIATE_TEST_SUITE_P(
 class AmpLargeParityTest : public ::testing::TestWithParam<int> {};
 
 TEST_P(AmpLargeParityTest, PredictsAndSplitsAsTheOriginal) {
-  const auto profiles = ReadSharedData("amp/inputs_profiles.json");
-  const auto run =
-      ReadSharedData("amp/runs/amp_het" + std::to_string(GetParam()) + ".json");
-  if (!profiles || !run) GTEST_SKIP() << kNoSharedData;
+  const auto profiles = ReadReferenceData("amp/inputs_profiles.json");
+  const auto run = ReadReferenceData("amp/runs/amp_het" +
+                                     std::to_string(GetParam()) + ".json");
+  if (!profiles || !run) GTEST_SKIP() << kNoReferenceData;
   const int nodes = (*run)["nodes"];
   const int slow = (*run)["slow_nodes_T4"];
   std::vector<int> types(nodes - slow, kFast);

@@ -7,14 +7,14 @@
 #include "coordinator/planners/rivals/harp/harp_search.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "tests/testing/shared_data.h"
+#include "tests/parity/reference_data.h"
 
 namespace tangram {
 namespace {
 
 using ::nlohmann::json;
-using testing::kNoSharedData;
-using testing::ReadSharedData;
+using testing::kNoReferenceData;
+using testing::ReadReferenceData;
 
 constexpr double kGiB = 1024.0 * 1024 * 1024;
 constexpr double kMiB = 1024.0 * 1024;
@@ -83,10 +83,10 @@ TEST_P(HarpParityTest, FindsThePlan) {
   const std::string& name = GetParam();
   const std::string model =
       name.find("opt350") != std::string::npos ? "opt-350" : "gpt-neo-2.7";
-  const auto run = ReadSharedData("harp/" + name + ".json");
-  const auto profiles = ReadSharedData("metis/inputs_profile_" + model +
-                                       "_a100-40_v100-16_sailor.json");
-  if (!run || !profiles) GTEST_SKIP() << kNoSharedData;
+  const auto run = ReadReferenceData("harp/" + name + ".json");
+  const auto profiles = ReadReferenceData("metis/inputs_profile_" + model +
+                                          "_a100-40_v100-16_sailor.json");
+  if (!run || !profiles) GTEST_SKIP() << kNoReferenceData;
   const HarpInput input = InputOf(*run, *profiles);
   const HarpAnswer answer = SearchHarp(input, nullptr);
   const json& expected = (*run)["result"];

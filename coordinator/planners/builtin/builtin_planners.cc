@@ -8,11 +8,11 @@
 #include "common/base/infinity.h"
 #include "coordinator/planners/rivals/amp/amp_planner.h"
 #include "coordinator/planners/rivals/harp/harp_planner.h"
-#include "coordinator/planners/rivals/megatron_uniform/megatron_uniform_planner.h"
-#include "coordinator/planners/rivals/sailor/sailor_planner.h"
 #include "coordinator/planners/rivals/hetauto/hetauto_planner.h"
 #include "coordinator/planners/rivals/hexiscale/hexiscale_planner.h"
+#include "coordinator/planners/rivals/megatron_uniform/megatron_uniform_planner.h"
 #include "coordinator/planners/rivals/metis/metis_planner.h"
+#include "coordinator/planners/rivals/sailor/sailor_planner.h"
 #include "coordinator/planners/tangram/tangram_planner.h"
 #include "coordinator/planners/whole_cluster/whole_cluster_planner.h"
 
@@ -220,11 +220,11 @@ const PlannerRegistry& BuiltinPlanners() {
     planners->Register(WholeCluster());
     planners->Register(AmpPlanner());
     planners->Register(HarpPlanner());
-    planners->Register(MegatronUniformPlanner());
-    planners->Register(SailorPlanner());
-    planners->Register(HexiscalePlanner());
     planners->Register(HetAutoPlanner());
+    planners->Register(HexiscalePlanner());
+    planners->Register(MegatronUniformPlanner());
     planners->Register(MetisPlanner());
+    planners->Register(SailorPlanner());
     return planners;
   }();
   return *registry;

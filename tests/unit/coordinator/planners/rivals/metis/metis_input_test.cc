@@ -1,5 +1,5 @@
 // Runs of the published planner, whose inputs and answers are files of
-// $TANGRAM_SHARED_DATA/metis.
+// $TANGRAM_REFERENCE_DATA/metis.
 
 #include "coordinator/planners/rivals/metis/metis_input.h"
 
@@ -43,7 +43,7 @@ const std::map<std::string, int>& RunsThatShiftWork() {
 
 std::string Folder() {
   const char* folder =
-      std::getenv("TANGRAM_SHARED_DATA");  // NOLINT(concurrency-mt-unsafe)
+      std::getenv("TANGRAM_REFERENCE_DATA");  // NOLINT(concurrency-mt-unsafe)
   return folder == nullptr ? "" : std::string(folder) + "/metis/";
 }
 
@@ -173,7 +173,7 @@ int SamePlans(const MetisRanking& ours, const json& run) {
 class MetisGoldenTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (Folder().empty()) GTEST_SKIP() << "TANGRAM_SHARED_DATA is not set";
+    if (Folder().empty()) GTEST_SKIP() << "TANGRAM_REFERENCE_DATA is not set";
     for (const auto& entry :
          std::filesystem::directory_iterator(Folder() + "runs")) {
       runs_.push_back(Read(entry.path()));

@@ -8,7 +8,6 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
-#include "tests/unit/coordinator/planners/rivals/sailor/reference_runs.h"
 #include "tests/unit/coordinator/planners/rivals/sailor/test_input.h"
 
 namespace tangram::sailor {
@@ -369,40 +368,6 @@ TEST(SailorSearchTest, TheCheapestCostsNoMoreThanTheFastest) {
     ASSERT_EQ(fastest.plans.empty(), cheapest.plans.empty());
     if (fastest.plans.empty()) continue;
     EXPECT_LE(cheapest.plans[0].dollars, fastest.plans[0].dollars * 1.0001);
-  }
-}
-
-// The runs have four digits.
-std::string FourDigits(double seconds) {
-  return absl::StrFormat("%.4g", seconds);
-}
-
-TEST(SailorSearchTest, UpstreamRulesGiveThePlansOfTheReleasedPlanner) {
-  const std::vector<ReferenceRun> runs = ReadReferenceRuns();
-  if (runs.empty()) GTEST_SKIP() << kNoSharedData;
-  for (const ReferenceRun& run : runs) {
-    SCOPED_TRACE(run.model + " on " + run.cluster);
-    const Input input = InputOf(run);
-    const Found found = SearchFor(input, Upstream());
-    ASSERT_FALSE(found.plans.empty());
-    EXPECT_EQ(Describe(found.plans.front(), input), run.plan);
-    EXPECT_EQ(FourDigits(found.plans.front().iteration_s), run.iteration_s);
-    EXPECT_EQ(static_cast<int>(found.plans.size()), run.num_plans);
-  }
-}
-
-// The mended search has all choices of the released one and more. It also
-// counts the optimizer step and takes no rate above the highest measured, which
-// is 0.1 to 1.7 % of these times.
-TEST(SailorSearchTest, MendedRulesAreNotSlower) {
-  const std::vector<ReferenceRun> runs = ReadReferenceRuns();
-  if (runs.empty()) GTEST_SKIP() << kNoSharedData;
-  for (const ReferenceRun& run : runs) {
-    SCOPED_TRACE(run.model + " on " + run.cluster);
-    const Found found = SearchFor(InputOf(run));
-    ASSERT_FALSE(found.plans.empty());
-    EXPECT_LE(found.plans.front().iteration_s,
-              1.017 * std::stod(run.iteration_s));
   }
 }
 

@@ -1,8 +1,6 @@
-#ifndef TANGRAM_TESTS_UNIT_COORDINATOR_PLANNERS_RIVALS_SAILOR_REFERENCE_RUNS_H_
-#define TANGRAM_TESTS_UNIT_COORDINATOR_PLANNERS_RIVALS_SAILOR_REFERENCE_RUNS_H_
+#ifndef TANGRAM_TESTS_PARITY_SAILOR_RUNS_H_
+#define TANGRAM_TESTS_PARITY_SAILOR_RUNS_H_
 
-#include <cstdlib>
-#include <fstream>
 #include <map>
 #include <string>
 #include <vector>
@@ -13,12 +11,10 @@
 #include "absl/strings/str_split.h"
 #include "coordinator/planners/rivals/sailor/sailor_input.h"
 #include "nlohmann/json.hpp"
+#include "tests/parity/reference_data.h"
 
 // Runs of the released planner, from a folder of shared data.
 namespace tangram::sailor {
-
-inline constexpr char kNoSharedData[] =
-    "TANGRAM_SHARED_DATA names no folder with sailor/sailor_planner_runs.csv";
 
 inline constexpr char kReferenceZone[] = "us-central1-a";
 
@@ -36,12 +32,11 @@ struct ReferenceRun {
 
 // Returns the rows of a CSV file without comments and the header.
 inline std::vector<std::vector<std::string>> ReadRows(const std::string& name) {
-  const char* folder =
-      std::getenv("TANGRAM_SHARED_DATA");  // NOLINT(concurrency-mt-unsafe)
-  std::ifstream in(
-      absl::StrCat(folder == nullptr ? "" : folder, "/sailor/", name));
   std::vector<std::vector<std::string>> rows;
-  for (std::string line; std::getline(in, line);) {
+  const std::string text =
+      testing::ReadReferenceText("sailor/" + name).value_or("");
+  for (std::string line :
+       std::vector<std::string>(absl::StrSplit(text, '\n'))) {
     absl::StripTrailingAsciiWhitespace(&line);
     if (line.empty() || line[0] == '#') continue;
     rows.push_back(absl::StrSplit(line, ','));
@@ -69,11 +64,8 @@ inline std::vector<ReferenceRun> ReadReferenceRuns() {
 // memory of tp 1, 2 and 4, in floats of 4 bytes, and takes 24 bytes a
 // parameter.
 inline void AddProfiles(const std::string& model, int type, Input& input) {
-  const char* folder =
-      std::getenv("TANGRAM_SHARED_DATA");  // NOLINT(concurrency-mt-unsafe)
-  std::ifstream in(absl::StrCat(folder, "/sailor/layer_profiles/", model, "__",
-                                input.types[type].name, ".json"));
-  const nlohmann::json file = nlohmann::json::parse(in);
+  const nlohmann::json file = *testing::ReadReferenceData(absl::StrCat(
+      "sailor/layer_profiles/", model, "__", input.types[type].name, ".json"));
   for (const auto& [samples, by_tp] : file["profiles"].items()) {
     for (const auto& [tp, times] : by_tp.items()) {
       if (!file["memory"].contains(tp)) continue;
@@ -159,4 +151,4 @@ inline std::string Describe(const Plan& plan, const Input& input) {
 
 }  // namespace tangram::sailor
 
-#endif  // TANGRAM_TESTS_UNIT_COORDINATOR_PLANNERS_RIVALS_SAILOR_REFERENCE_RUNS_H_
+#endif  // TANGRAM_TESTS_PARITY_SAILOR_RUNS_H_

