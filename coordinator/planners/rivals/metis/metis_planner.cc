@@ -196,7 +196,7 @@ std::vector<PlannerOption> Options() {
       Count("max_tp", 8, "give a replica of a stage at most so many GPUs", 64),
       Count("max_bs", 8, "give a replica at most so many samples at once",
             1024),
-      Count("max_inter_stage_plans", 1000000,
+      Count("max_inter_stage_plans", 20000,
             "look at so many divisions of GPUs and batch", 1e12),
   };
 }
