@@ -6,7 +6,7 @@ namespace tangram {
 namespace {
 
 constexpr int kUnits = 7;      // Parts of a layer.
-constexpr int kMostMoves = 5;  // Layers that change stage at the end.
+constexpr int kMostMoves = 3;  // Layers that change stage at the end.
 
 }  // namespace
 
@@ -47,24 +47,51 @@ void LayerBalancer::FillLastStage() {
   }
 }
 
-// Every other unit goes to the stage with most room among those between the
-// units around its gap.
+// Every other unit, in order, goes to the stage with most room among those
+// between its neighbours: from the stage whose units end last before it to the
+// stage whose units begin first behind it.
 void LayerBalancer::FillGaps() {
+  FindExtents();
   const int num_units = static_cast<int>(unit_work_.size());
-  for (int begin = 0; begin < num_units; ++begin) {
-    if (stage_of_unit_[begin] >= 0) continue;
-    int end = begin;
-    while (stage_of_unit_[end] < 0) ++end;
-    const int first = begin == 0 ? 0 : stage_of_unit_[begin - 1];
-    for (int unit = begin; unit < end; ++unit) {
-      int best = first;
-      for (int stage = first; stage <= stage_of_unit_[end]; ++stage) {
-        if (room_[stage] > room_[best]) best = stage;
+  for (int unit = 0; unit < num_units; ++unit) {
+    if (stage_of_unit_[unit] >= 0) continue;
+    int first = 0;
+    int last = num_stages() - 1;
+    int end_before = -1;
+    int begin_behind = num_units;
+    for (int stage = 0; stage < num_stages(); ++stage) {
+      const Extent& extent = extents_[stage];
+      if (extent.end < 0) continue;
+      if (extent.end < unit && extent.end > end_before) {
+        end_before = extent.end;
+        first = stage;
       }
-      Give(unit, best);
+      if (extent.begin > unit && extent.begin < begin_behind) {
+        begin_behind = extent.begin;
+        last = stage;
+      }
     }
-    begin = end;
+    int best = first;
+    for (int stage = first; stage <= last; ++stage) {
+      if (room_[stage] > room_[best]) best = stage;
+    }
+    Give(unit, best);
+    Extend(unit, best);
   }
+}
+
+void LayerBalancer::FindExtents() {
+  extents_.assign(num_stages(), Extent());
+  for (int unit = 0; unit < static_cast<int>(unit_work_.size()); ++unit) {
+    if (stage_of_unit_[unit] >= 0) Extend(unit, stage_of_unit_[unit]);
+  }
+}
+
+void LayerBalancer::Extend(int unit, int stage) {
+  Extent& extent = extents_[stage];
+  if (extent.end < 0) extent.begin = unit;
+  extent.begin = std::min(extent.begin, unit);
+  extent.end = std::max(extent.end, unit);
 }
 
 // A layer belongs to the stage that holds most of it.
@@ -92,12 +119,25 @@ void LayerBalancer::CountLayers() {
     }
     previous = owner;
     layers_.push_back(layer);
-    residuals_[owner] += weights_[layer];
     ++bounds_[owner + 1];
   }
   for (int stage = 0; stage < num_stages(); ++stage) {
     bounds_[stage + 1] += bounds_[stage];
-    residuals_[stage] = capacities_[stage] - residuals_[stage];
+  }
+  SetResiduals();
+}
+
+// A stage also counts lost layers between its own.
+void LayerBalancer::SetResiduals() {
+  for (int stage = 0; stage < num_stages(); ++stage) {
+    double work = 0;
+    if (bounds_[stage] < bounds_[stage + 1]) {
+      const int last = layers_[bounds_[stage + 1] - 1];
+      for (int layer = layers_[bounds_[stage]]; layer <= last; ++layer) {
+        work += weights_[layer];
+      }
+    }
+    residuals_[stage] = capacities_[stage] - work;
   }
 }
 

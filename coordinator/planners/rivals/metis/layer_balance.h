@@ -26,7 +26,10 @@ class LayerBalancer {
   void FillForwards();
   void FillLastStage();
   void FillGaps();
+  void FindExtents();
+  void Extend(int unit, int stage);
   void CountLayers();
+  void SetResiduals();
   void MoveBoundaries();
 
   void Give(int unit, int stage) {
@@ -41,9 +44,15 @@ class LayerBalancer {
   std::vector<double> capacities_;
   std::vector<double> room_;        // Left in each stage.
   std::vector<int> stage_of_unit_;  // -1: nobody's yet.
-  std::vector<double> residuals_;   // The same in whole layers.
-  std::vector<int> layers_;         // Those that a stage holds, in order.
-  std::vector<int> bounds_;         // Indexes layers_.
+  // The first and the last unit of a stage. end -1: it has none.
+  struct Extent {
+    int begin = 0;
+    int end = -1;
+  };
+  std::vector<Extent> extents_;
+  std::vector<double> residuals_;  // The same in whole layers.
+  std::vector<int> layers_;        // Those that a stage holds, in order.
+  std::vector<int> bounds_;        // Indexes layers_.
 };
 
 }  // namespace tangram

@@ -23,6 +23,8 @@ constexpr double kShrink = 0.9;
 constexpr int64_t kStepsOfPlan = 16;
 // So much of the work may stay with no stage.
 constexpr double kDeficitLeft = 0.01;
+// Stages with less room take no more work.
+constexpr double kLeastRoom = 0.001;
 
 // The weights by which layers are split; they add up to 1.
 std::vector<double> LayerWeights(const MetisInput& input,
@@ -139,8 +141,7 @@ class MetisSearch {
   int splits_ = 0;                     // Attempts that it took.
   std::vector<double> speeds_;
   std::vector<StageMemory> memory_;
-  std::vector<double> limits_;  // To what each stage may grow.
-  bool has_memory_ = false;     // Whether memory_ is known.
+  bool has_memory_ = false;  // Whether memory_ is known.
 };
 
 MetisRanking MetisSearch::Run() {
@@ -329,39 +330,43 @@ void MetisSearch::NoteShortage() {
   ranking_.least_shortage_mb = std::min(ranking_.least_shortage_mb, shortage);
 }
 
-// Takes work from stages that have too little memory, and gives it to others
-// in proportion to their speed, round by round. Returns false if they have no
-// room for it.
+// Takes work from stages that have too little memory, and gives it to others in
+// proportion to their speed, round by round. Returns false if they have no room
+// for it.
 bool MetisSearch::ShiftWork() {
   double deficit = 0;
-  double room = 0;
   const std::vector<double> before = speeds_;
-  limits_ = speeds_;
+  std::vector<double> room(num_stages());
   for (int stage = 0; stage < num_stages(); ++stage) {
     const StageMemory& memory = memory_[stage];
-    const double fitting = before[stage] * memory.capacity / memory.demand;
-    if (memory.slack() < 0) {
-      speeds_[stage] = kShrink * fitting;
-      deficit += before[stage] - speeds_[stage];
-      limits_[stage] = speeds_[stage];
+    if (memory.slack() > 0) {
+      room[stage] =
+          before[stage] * memory.capacity / memory.demand - before[stage];
     } else {
-      limits_[stage] = fitting;
-      room += fitting - before[stage];
+      speeds_[stage] =
+          before[stage] * (memory.capacity / memory.demand) * kShrink;
+      deficit += before[stage] - speeds_[stage];
     }
   }
-  if (room < deficit) return false;
+  if (std::accumulate(room.begin(), room.end(), 0.0) < deficit) return false;
+  std::vector<double> added(num_stages());
   while (deficit > kDeficitLeft) {
     double total = 0;
     for (int stage = 0; stage < num_stages(); ++stage) {
-      if (speeds_[stage] < limits_[stage]) total += before[stage];
+      if (room[stage] > kLeastRoom) total += before[stage];
     }
-    if (total == 0) break;
+    if (total == 0) return false;
     for (int stage = 0; stage < num_stages(); ++stage) {
-      const double added = std::min(deficit * before[stage] / total,
-                                    limits_[stage] - speeds_[stage]);
-      speeds_[stage] += added;
-      deficit -= added;
+      if (room[stage] <= kLeastRoom) continue;
+      const double share =
+          std::min(deficit * (before[stage] / total), room[stage]);
+      added[stage] += share;
+      room[stage] -= share;
+      deficit -= share;
     }
+  }
+  for (int stage = 0; stage < num_stages(); ++stage) {
+    speeds_[stage] = added[stage] + speeds_[stage];
   }
   return true;
 }
