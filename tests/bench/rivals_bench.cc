@@ -20,13 +20,13 @@
 #include <limits>
 #include <numeric>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "coordinator/planners/rivals/amp/amp_search.h"
 #include "coordinator/planners/rivals/hexiscale/hexiscale_search.h"
 #include "coordinator/planners/rivals/metis/metis_input.h"
@@ -234,8 +234,8 @@ void SailorExport(const Arguments& args) {
       *BuiltinModel(args.at(2)), cluster,
       {.global_batch_size = batch, .sequence_length = 2048}, ProfileRange());
   sailor::TypedNodes nodes;
-  sailor::Input input = sailor::InputOf(cluster, profiles, batch,
-                                        sailor::Mode::kUpstream, nodes);
+  sailor::Input input =
+      sailor::InputOf(cluster, profiles, batch, sailor::Mode::kUpstream, nodes);
   // Its files hold none.
   for (auto& [ends, path] : input.paths) path.latency_s = 0;
   ReportSailor(input);
@@ -269,9 +269,9 @@ void FlashFlex(const Arguments& args) {
   });
 }
 
-int Main(std::string_view planner, const Arguments& args) {
+int Main(absl::string_view planner, const Arguments& args) {
   struct Bench {
-    std::string_view name;
+    absl::string_view name;
     size_t num_args;
     void (*run)(const Arguments&);
   };

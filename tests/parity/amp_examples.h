@@ -15,7 +15,7 @@ enum AmpNodeType { kAmpFast, kAmpSlow };  // p3.8xlarge and g4dn.
 struct AmpExample {
   std::string name;
   std::string model;       // "gpt2" or "transgan".
-  std::vector<int> types;  // Of the nodes.
+  std::vector<int> types;  // One a node.
 };
 
 std::vector<AmpExample> AmpExamples();
