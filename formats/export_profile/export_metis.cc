@@ -1,8 +1,12 @@
+#include <iterator>
 #include <numeric>
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "formats/export_profile/export_profile.h"
 #include "formats/export_profile/json_text.h"
 #include "nlohmann/json.hpp"
@@ -18,9 +22,37 @@ constexpr double kMsPerS = 1e3;
 constexpr double kBytesPerMb = 1 << 20;
 constexpr double kBytesPerGb = 1 << 30;
 
+// The GPU types that Metis has names for.
+constexpr absl::string_view kKnownTypes[] = {"A100", "P100", "T4", "V100"};
+
 // Metis takes the time of a step beyond its layers as synchronisation, and
 // drops profiles where it is 0.
 constexpr double kBeyondLayersMs = 1e-3;
+
+// Metis reads the name of a type as letters and digits, and has few: that of
+// "V100-16" is "V100", unless there is another V100.
+std::vector<std::string> TypeNames(const std::vector<ProfiledType>& types) {
+  const auto family_of = [](const ProfiledType& type) {
+    return type.name.substr(0, type.name.find('-'));
+  };
+  std::vector<std::string> names;
+  for (const ProfiledType& type : types) {
+    const std::string family = family_of(type);
+    const bool is_alone =
+        absl::c_count_if(types, [&](const ProfiledType& other) {
+          return family_of(other) == family;
+        }) == 1;
+    std::string& name = names.emplace_back();
+    absl::c_copy_if(is_alone ? family : type.name, std::back_inserter(name),
+                    [](char c) { return absl::ascii_isalnum(c); });
+  }
+  return names;
+}
+
+// Metis divides MiB by a bandwidth for the time in ms.
+double MibPerMs(double bytes_per_s) {
+  return bytes_per_s / kBytesPerMb / kMsPerS;
+}
 
 std::string ProfileText(const ProfiledJob& job, const ProfileKey& key,
                         const std::vector<LayerProfile>& layers) {
@@ -74,7 +106,8 @@ int GpusPerHost(const Cluster& cluster) {
   return common;
 }
 
-void AddHosts(const ProfiledJob& job, ProfileExport& result) {
+void AddHosts(const ProfiledJob& job, const std::vector<std::string>& types,
+              ProfileExport& result) {
   const int gpus_per_host = GpusPerHost(job.cluster);
   std::string hosts;
   Json cluster = Json::object();
@@ -93,10 +126,12 @@ void AddHosts(const ProfiledJob& job, ProfileExport& result) {
         absl::StrAppend(&hosts, host, " slots=", gpus_per_host, "\n");
         const int index = static_cast<int>(n);
         cluster[host] = {
-            {"instance_type", node.device.type},
+            {"instance_type", types[type]},
             {"inter_bandwidth",
-             job.cluster.LinkBetween(index, index).bandwidth_bytes_per_s / 1e9},
-            {"intra_bandwidth", node.intra_node.bandwidth_bytes_per_s / 1e9},
+             MibPerMs(
+                 job.cluster.LinkBetween(index, index).bandwidth_bytes_per_s)},
+            {"intra_bandwidth",
+             MibPerMs(node.intra_node.bandwidth_bytes_per_s)},
             {"memory", node.device.memory_bytes / kBytesPerGb}};
       }
     }
@@ -115,13 +150,20 @@ void AddHosts(const ProfiledJob& job, ProfileExport& result) {
 
 ProfileExport ExportMetis(const ProfiledJob& job) {
   ProfileExport result;
+  const std::vector<std::string> types = TypeNames(job.profiles.types);
   for (const auto& [key, layers] : job.profiles.layers) {
     result.files.push_back(
-        {absl::StrCat("profiles/DeviceType.", job.profiles.types[key.type].name,
-                      "_tp", key.tp_degree, "_bs", key.samples, ".json"),
+        {absl::StrCat("profiles/DeviceType.", types[key.type], "_tp",
+                      key.tp_degree, "_bs", key.samples, ".json"),
          ProfileText(job, key, layers)});
   }
-  AddHosts(job, result);
+  AddHosts(job, types, result);
+  for (const std::string& type : types) {
+    if (absl::c_linear_search(kKnownTypes, type)) continue;
+    result.notes.push_back(absl::StrCat("metis: add ", type,
+                                        " to its DeviceType, which only has ",
+                                        absl::StrJoin(kKnownTypes, ", ")));
+  }
   result.notes.push_back(
       "metis: layer memory is model state and activations of one microbatch; "
       "Metis multiplies it by 5");

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "formats/import_profile/import_profile.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -16,6 +18,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::StatusIs;
 
 constexpr int kLayers = 4;
@@ -85,7 +88,7 @@ class ExportProfileTest : public ::testing::Test {
 };
 
 TEST_F(ExportProfileTest, TheImporterReadsTheTimesOfMetisFiles) {
-  const Profile profile = Import("metis", Export("metis"), "DeviceType.GPU-B");
+  const Profile profile = Import("metis", Export("metis"), "DeviceType.GPUB_");
   int points = 0;
   for (const ProfileEntry& entry : profile.entries) {
     for (const ProfilePoint& point : entry.points) {
@@ -105,10 +108,38 @@ TEST_F(ExportProfileTest, MetisHostsHaveEquallyManyGpusAndStandByType) {
             "a-0 slots=4\na-1 slots=4\nb-0.0 slots=4\nb-0.1 slots=4\n");
   const auto hosts =
       nlohmann::json::parse(TextOf(exported, "clusterfile.json"));
-  EXPECT_EQ(hosts["b-0.1"]["instance_type"], "GPU-B");
-  EXPECT_EQ(hosts["a-0"]["intra_bandwidth"], 100);
-  EXPECT_EQ(hosts["a-0"]["inter_bandwidth"], 10);
+  EXPECT_EQ(hosts["b-0.1"]["instance_type"], "GPUB");
+  // 100 and 10 GB/s in MiB/ms.
+  EXPECT_DOUBLE_EQ(hosts["a-0"]["intra_bandwidth"], 100e6 / (1 << 20));
+  EXPECT_DOUBLE_EQ(hosts["a-0"]["inter_bandwidth"], 10e6 / (1 << 20));
   EXPECT_THAT(exported.notes, Contains(HasSubstr("hosts of 4")));
+}
+
+TEST_F(ExportProfileTest, MetisTypesAreLettersAndDigits) {
+  const Cluster cluster =
+      testing::TestCluster({{.name = "a", .device = Device("T4", 100e12)},
+                            {.name = "b", .device = Device("V100-16", 90e12)},
+                            {.name = "c", .device = Device("A100-40", 80e12)},
+                            {.name = "d", .device = Device("A100-80", 70e12)}});
+  const LayerProfiles profiles = ProfileLayers(
+      model_, cluster, training_, {.max_tp_degree = 1, .max_samples = 1});
+  const ProfileExport exported =
+      *ExportProfile("metis", {.model = model_,
+                               .cluster = cluster,
+                               .training = training_,
+                               .profiles = profiles});
+  const auto hosts =
+      nlohmann::json::parse(TextOf(exported, "clusterfile.json"));
+  const std::pair<const char*, const char*> kTypes[] = {
+      {"a-0", "T4"}, {"b-0", "V100"}, {"c-0", "A10040"}, {"d-0", "A10080"}};
+  for (const auto& [host, type] : kTypes) {
+    EXPECT_EQ(hosts[host]["instance_type"], type);
+    EXPECT_NE(TextOf(exported, absl::StrCat("profiles/DeviceType.", type,
+                                            "_tp1_bs1.json")),
+              "");
+  }
+  EXPECT_THAT(exported.notes, Contains(HasSubstr("add A10040 to")));
+  EXPECT_THAT(exported.notes, Not(Contains(HasSubstr("add V100"))));
 }
 
 TEST_F(ExportProfileTest, TheImporterReadsTheTimesOfSailorFiles) {
