@@ -88,19 +88,27 @@ std::string WhyNone(const PlannerAnswer& answer) {
                       " short on each GPU)");
 }
 
-// "3", or "5 in 2 pipelines".
-std::string Stages(const Figures& figures) {
-  if (figures.num_pipelines == 1) return absl::StrCat(figures.num_stages);
-  return absl::StrCat(figures.num_stages, " in ", figures.num_pipelines,
-                      " pipelines");
+// "15.0 s, +50.0 %", the planner's own prediction and its error. Large errors
+// have no decimals, so that the table stays within the width of a page.
+std::string OwnEstimate(const Figures& figures) {
+  if (!figures.predicted_s) return "";
+  const double percent = 100 * figures.prediction_error();
+  return absl::StrFormat("%s, %+.*f %%", FormatSeconds(*figures.predicted_s),
+                         std::abs(percent) < 100 ? 1 : 0, percent);
 }
 
-// "flagscale and 3 more".
+// "3", or "5 in 2" if these are the stages of two pipelines.
+std::string Stages(const Figures& figures) {
+  if (figures.num_pipelines == 1) return absl::StrCat(figures.num_stages);
+  return absl::StrCat(figures.num_stages, " in ", figures.num_pipelines);
+}
+
+// "flagscale, +3".
 std::string Frameworks(const PlannerAnswer& answer) {
   const size_t count = answer.frameworks.size();
   if (count == 0) return "none";
   if (count == 1) return answer.frameworks.front();
-  return absl::StrCat(answer.frameworks.front(), " and ", count - 1, " more");
+  return absl::StrCat(answer.frameworks.front(), ", +", count - 1);
 }
 
 // A share of the GPUs' time, in two plans.
@@ -193,14 +201,8 @@ void PrintTable(absl::Span<const PlannerAnswer> answers, Console& console) {
       continue;
     }
     const Figures figures = FiguresOf(*answer.file);
-    const std::string own =
-        figures.predicted_s
-            ? absl::StrFormat("%s, %+.1f %%",
-                              FormatSeconds(*figures.predicted_s),
-                              100 * figures.prediction_error())
-            : "";
-    table.AddRow({answer.planner, FormatSeconds(figures.iteration_time_s), own,
-                  FormatPercent(figures.memory_fraction),
+    table.AddRow({answer.planner, FormatSeconds(figures.iteration_time_s),
+                  OwnEstimate(figures), FormatPercent(figures.memory_fraction),
                   absl::StrCat(figures.num_gpus), Stages(figures),
                   FormatSeconds(figures.planning_s), Frameworks(answer)});
   }

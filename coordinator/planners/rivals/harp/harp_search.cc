@@ -308,15 +308,22 @@ class Program {
   double bound_s_ = 0;
 };
 
-double IterationSeconds(const HarpInput& input,
-                        const std::vector<HarpStage>& stages) {
+// Returns the time of one microbatch.
+double LatencySeconds(const std::vector<HarpStage>& stages) {
   double latency_s = 0;
-  double slowest_s = 0;
   for (const HarpStage& stage : stages) {
     latency_s += stage.compute_s + stage.transfer_s;
+  }
+  return latency_s;
+}
+
+double IterationSeconds(const HarpInput& input,
+                        const std::vector<HarpStage>& stages) {
+  double slowest_s = 0;
+  for (const HarpStage& stage : stages) {
     slowest_s = std::max({slowest_s, stage.compute_s, stage.transfer_s});
   }
-  return latency_s + (input.num_microbatches - 1) * slowest_s;
+  return LatencySeconds(stages) + (input.num_microbatches - 1) * slowest_s;
 }
 
 // Every host has a stage of its own, if not more.
@@ -352,6 +359,11 @@ HarpAnswer SearchHarp(const HarpInput& input,
     return answer;
   }
   Program program(input);
+  // Without a bound, stages warm up the least, so none has less latency.
+  const std::vector<HarpStage> shortest = program.Solve(kInfinity);
+  ++answer.programs;
+  if (shortest.empty()) return answer;
+  const double least_latency_s = LatencySeconds(shortest);
   const std::vector<double> bounds = program.Bounds();
   answer.num_bounds = static_cast<int>(bounds.size());
   // Solves for a bound, keeps the best plan, and returns whether there is any.
@@ -398,9 +410,17 @@ HarpAnswer SearchHarp(const HarpInput& input,
   }
   if (answer.stages.empty()) return answer;
   answer.first_feasible = low;
-  // A plan whose slowest stage takes more than T / B takes more than T.
-  const int end = within(std::min(answer.predicted_s, input.limit_s));
-  for (int bound = low + 1; bound < end; ++bound) {
+  // A plan whose slowest stage takes more than T / B takes more than T. So does
+  // one whose slowest stage and latency say so.
+  const auto may_pay = [&](int bound) {
+    const double limit_s = std::min(answer.predicted_s, input.limit_s);
+    return bound < within(limit_s) &&
+           least_latency_s + (input.num_microbatches - 1) * bounds[bound] <
+               limit_s * (1 - kRounding);
+  };
+  // A good plan at the other end rules out most bounds between.
+  if (may_pay(low + 1)) solve(answer.num_bounds - 1);
+  for (int bound = low + 1; may_pay(bound); ++bound) {
     ++answer.bounds_tried_after;
     solve(bound);
   }

@@ -111,13 +111,7 @@ class HexiscaleClusterPlanner : public Planner {
       if (plans.proposals.size() == kMostProposals) break;
       AddProposal(request, islands, inputs[plan.input], plan, plans);
     }
-    if (plans.proposals.empty()) {
-      plans.why_none = {
-          .reason = absl::StrCat("HexiScale found no pipelines within its "
-                                 "memory model in ",
-                                 options_.iterations, " iterations"),
-          .bytes_short = found.bytes_short};
-    }
+    if (plans.proposals.empty()) plans.why_none = WhyNone(found);
     plans.notes.push_back(
         absl::StrCat("planner hexiscale: ", found.plans.size(),
                      " plans by its closed form, microbatches of ",
@@ -126,6 +120,19 @@ class HexiscaleClusterPlanner : public Planner {
         "HexiScale's search is random: --planner-option iterations, seed and "
         "max_microbatch lead to other plans");
     return plans;
+  }
+
+  Infeasible WhyNone(const HexiscalePlans& found) const {
+    if (!found.plans.empty()) {
+      return {.reason = absl::StrCat(
+                  "none of the ", found.plans.size(),
+                  " plans of HexiScale can share the batch among its "
+                  "pipelines")};
+    }
+    return {.reason = absl::StrCat("HexiScale found no pipelines within its "
+                                   "memory model in ",
+                                   options_.iterations, " iterations"),
+            .bytes_short = found.bytes_short};
   }
 
   void SetOptions(HexiscaleInput& input) const {

@@ -22,6 +22,9 @@ constexpr uint32_t kSeeds = 1u << 30;
 constexpr int kMoreGroups = 2;
 constexpr double kGroupChance = 0.2;
 
+// A share of what is left of the batch is dealt out at once.
+constexpr int kBlocks = 4096;
+
 // The samples of a microbatch, and the microbatches of each pipeline, or of
 // all.
 struct Microbatches {
@@ -167,10 +170,14 @@ std::vector<int> ShareMicrobatches(
   for (const HexiscalePipeline& pipeline : pipelines) {
     next_s.push_back(PipelineSeconds(input, pipeline, samples, 1));
   }
-  for (int i = 0; i < num_microbatches; ++i) {
+  // One by one, the first to end takes the next microbatch. Huge batches are
+  // dealt out in blocks that become smaller.
+  for (int left = num_microbatches; left > 0;) {
+    const int block = std::max(1, left / kBlocks);
+    left -= block;
     const size_t r =
         std::min_element(next_s.begin(), next_s.end()) - next_s.begin();
-    ++shares[r];
+    shares[r] += block;
     next_s[r] = PipelineSeconds(input, pipelines[r], samples, shares[r] + 1);
   }
   return shares;

@@ -59,7 +59,7 @@ Infeasible WhyNone(const MetisRanking& ranking, const MetisSettings& settings,
   }
   if (ranking.inter_stage_plans == 0) {
     return {.reason = absl::StrCat(
-                "metis: no stages of a power of two of GPUs make ", num_gpus,
+                "no stages of a power of two of GPUs make ", num_gpus,
                 " GPUs; a smaller min_group_scale_variance allows more")};
   }
   if (ranking.missing_profiles > 0 &&
@@ -70,15 +70,15 @@ Infeasible WhyNone(const MetisRanking& ranking, const MetisSettings& settings,
   }
   if (ranking.costed > 0) {
     return {.reason =
-                "metis: none of the plans can run: each loses a layer, "
+                "none of the plans can run: each loses a layer, "
                 "has an empty stage or spans nodes with a replica"};
   }
   if (std::isfinite(ranking.least_shortage_mb)) {
-    return {.reason = "metis: no plan fits in memory by its own model",
+    return {.reason = "no plan fits in memory by its own model",
             .bytes_short = ranking.least_shortage_mb * kBytesOfAnMb};
   }
   return {.reason = absl::StrCat(
-              "metis: no degrees and microbatch sizes are profiled, within "
+              "no degrees and microbatch sizes are profiled, within "
               "max_tp ",
               settings.max_tp, " and max_bs ", settings.max_samples)};
 }

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -70,7 +72,7 @@ TEST(PrintComparisonTest, ShowsFiguresAndReasons) {
                                "  runs in\n"
                                "  fast        10.0 s  15.0 s, +50.0 %  50.0 %  "
                                "   4       4    250 ms"
-                               "  megatron and 1 more\n"
+                               "  megatron, +1\n"
                                "  slow        12.0 s  18.0 s, +50.0 %  50.0 %  "
                                "   2       2    250 ms"
                                "  none\n"
@@ -80,6 +82,34 @@ TEST(PrintComparisonTest, ShowsFiguresAndReasons) {
                               "stages 2 -> 4\n"));
   EXPECT_THAT(text, HasSubstr("narrow: does not fit (2.00 GB short on each "
                               "GPU)\n  picky: batch: 7\n"));
+}
+
+TEST(PrintComparisonTest, TheTableIsNoWiderThanAPage) {
+  PlannerAnswer single = Answer("megatron-uniform", 0.0156, 128);
+  single.file->result.closed_form_s = 0.38;
+  single.file->provenance.wall_s = 227e-6;
+  single.frameworks = {"torchtitan", "a", "b", "c", "d", "e",
+                       "f",          "g", "h", "i", "j", "k"};
+  PlannerAnswer several = Answer("hexiscale", 0.018, 64);
+  PlanResult& result = several.file->result;
+  for (int r = 0; r < 16; ++r) {
+    result.replicated_evaluation.pipelines.push_back(result.evaluation);
+    result.replicated_evaluation.iteration_time_s = 0.018;
+  }
+  result.replicated_plan = {
+      .pipelines = std::vector<PipelineReplica>(16, {.plan = *result.plan})};
+  result.plan.reset();
+  std::ostringstream out;
+  std::ostringstream err;
+  Console console{.out = out, .err = err};
+  PrintComparison(std::vector<PlannerAnswer>{single, several}, console);
+  const std::string text = out.str();
+  EXPECT_THAT(text, HasSubstr("380 ms, +2336 %"));
+  EXPECT_THAT(text, HasSubstr("1024 in 16"));
+  EXPECT_THAT(text, HasSubstr("torchtitan, +11\n"));
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    EXPECT_LE(line.size(), 101u) << line;  // The micro sign has two bytes.
+  }
 }
 
 TEST(PrintComparisonTest, JsonHasTheSame) {

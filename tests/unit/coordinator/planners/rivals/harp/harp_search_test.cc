@@ -120,6 +120,24 @@ TEST(SearchHarpTest, PrefersTheFasterShapeAndUsesEveryGpu) {
   EXPECT_THAT(SearchHarp(single, nullptr).stages, IsEmpty());
 }
 
+// With one microbatch, latency alone counts: the fast cluster takes all but one
+// layer, whatever the bound, and hundreds of bounds need no look.
+TEST(SearchHarpTest, OneMicrobatchTakesFewPrograms) {
+  constexpr int kLayers = 30;
+  HarpInput input{.clusters = {OneGpu(kLayers, 3), OneGpu(kLayers, 1)},
+                  .border_bytes = std::vector<double>(kLayers, 0),
+                  .num_microbatches = 1};
+  for (HarpCluster& cluster : input.clusters) {
+    for (int l = 0; l < kLayers; ++l) {
+      cluster.shapes[0].layers[l].pass_s *= 1 + 0.01 * l * l;
+    }
+  }
+  const HarpAnswer answer = SearchHarp(input, nullptr);
+  EXPECT_THAT(BordersOf(answer), ElementsAre(1, kLayers));
+  EXPECT_GT(answer.num_bounds, 300);
+  EXPECT_LT(answer.programs, 30);
+}
+
 TEST(SearchHarpTest, MoreHostsThanLayersLeaveNoPlan) {
   HarpCluster cluster = OneGpu(2, 1);
   cluster.num_hosts = 3;

@@ -116,6 +116,15 @@ TEST(HexiscalePlannerTest, NoPlanHasAReason) {
   EXPECT_THAT(result.infeasible->reason, HasSubstr("memory"));
   EXPECT_GT(result.infeasible->bytes_short, 0);
 
+  // There are more GPUs than layers, so three pipelines or more.
+  PlanRequest small = RequestOn({Nodes("a", 4)});
+  small.training.global_batch_size = 2;
+  ASSERT_OK_AND_ASSIGN(const PlanResult starved,
+                       Plan(small, {{"mode", "upstream"}}));
+  EXPECT_FALSE(starved.has_plan());
+  EXPECT_THAT(starved.infeasible->reason, HasSubstr("can share the batch"));
+  EXPECT_EQ(starved.infeasible->bytes_short, 0);
+
   const PlanRequest large = RequestOn({Nodes("a", 600)});
   ASSERT_OK_AND_ASSIGN(const PlanResult none, Plan(large));
   EXPECT_FALSE(none.has_plan());

@@ -190,6 +190,12 @@ TEST(HexiscaleSearchTest, FasterPipelinesRunMoreMicrobatches) {
       {.stages = {{.machine = 0, .gpus = {0}, .num_layers = 16}}},
       {.stages = {{.machine = 2, .gpus = {8}, .num_layers = 16}}}};
   EXPECT_THAT(ShareMicrobatches(input, pipelines, 1, 9), ElementsAre(6, 3));
+
+  // Batches of billions are dealt out in blocks.
+  constexpr int kHuge = 2'000'000'001;
+  const std::vector<int> shares = ShareMicrobatches(input, pipelines, 1, kHuge);
+  EXPECT_EQ(shares[0] + shares[1], kHuge);
+  EXPECT_NEAR(shares[0], 2.0 * shares[1], 10);
 }
 
 // The defect of the released scheduler: two pipelines run twice the samples.
