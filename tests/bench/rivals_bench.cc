@@ -200,9 +200,12 @@ void Amp(const Arguments& args) {
   Report([&] {
     const AmpAnswer found = SearchAmp(input, AmpDefects::Upstream(), nullptr);
     const AmpPlan& best = found.plans.front();
-    return Answer{best.predicted_s,
-                  absl::StrCat("tp ", best.tp_degree, " dp ", best.dp_degree,
-                               " samples ", best.samples)};
+    const std::vector<int> bounds =
+        testing::AmpOriginalBounds(best.bounds, example->model == "gpt2");
+    return Answer{
+        best.predicted_s,
+        absl::StrCat("tp ", best.tp_degree, " dp ", best.dp_degree, " samples ",
+                     best.samples, " [", absl::StrJoin(bounds, ", "), "]")};
   });
 }
 

@@ -34,9 +34,18 @@ std::vector<AmpLayer> Gpt2(const std::vector<double>& forward_s, int tp) {
   return layers;
 }
 
+// Layers of TransGAN's 56 that the original cuts between: the first, and two
+// runs of twelve blocks.
+std::vector<int> WorkingLayers() {
+  std::vector<int> working = {0};
+  for (int l = 3; l < 15; ++l) working.push_back(l);
+  for (int l = 41; l < 53; ++l) working.push_back(l);
+  return working;
+}
+
 std::vector<AmpLayer> TransGan(const std::vector<double>& forward_s, int tp) {
   std::vector<AmpLayer> layers;
-  for (const int l : AmpWorkingLayers()) {
+  for (const int l : WorkingLayers()) {
     layers.push_back(LayerOf(forward_s[l], kHidden * 9 * 9));
     const double width = l < 15 ? kHidden : kHidden / 64;
     if (l > 0) layers.back().reduced = 12 * width * width / tp;
@@ -76,11 +85,14 @@ AmpCluster ClusterOf(const std::vector<int>& types,
 
 }  // namespace
 
-std::vector<int> AmpWorkingLayers() {
-  std::vector<int> working = {0};
-  for (int l = 3; l < 15; ++l) working.push_back(l);
-  for (int l = 41; l < 53; ++l) working.push_back(l);
-  return working;
+std::vector<int> AmpOriginalBounds(std::vector<int> bounds, bool is_gpt) {
+  if (is_gpt) return bounds;
+  const std::vector<int> working = WorkingLayers();
+  for (size_t s = 1; s < bounds.size(); ++s) {
+    bounds[s] = working[bounds[s] - 1] + 1;
+  }
+  bounds.back() = 56;
+  return bounds;
 }
 
 std::vector<AmpExample> AmpExamples() {

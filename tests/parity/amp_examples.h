@@ -27,9 +27,9 @@ AmpInput AmpExampleInput(const nlohmann::json& profiles,
                          const std::vector<double>& inter_bps,
                          const std::vector<double>& intra_bps, int batch);
 
-// Layers of TransGAN's 56 that the original cuts between: the first, and two
-// runs of twelve blocks.
-std::vector<int> AmpWorkingLayers();
+// The bounds in the original's list of layers, whose last stage has all that is
+// left.
+std::vector<int> AmpOriginalBounds(std::vector<int> bounds, bool is_gpt);
 
 }  // namespace tangram::testing
 

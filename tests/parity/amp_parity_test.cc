@@ -17,6 +17,12 @@ namespace tangram {
 namespace {
 
 using ::nlohmann::json;
+using testing::AmpExample;
+using testing::AmpExampleInput;
+using testing::AmpExamples;
+using testing::AmpOriginalBounds;
+using testing::kAmpFast;
+using testing::kAmpSlow;
 using testing::kNoReferenceData;
 using testing::ReadReferenceData;
 
@@ -30,17 +36,6 @@ std::map<Strategy, AmpPlan> ByStrategy(const AmpAnswer& answer) {
   return plans;
 }
 
-// In the original's list of layers, whose last stage has all that is left.
-std::vector<int> OriginalBounds(std::vector<int> bounds, bool is_gpt) {
-  if (is_gpt) return bounds;
-  const std::vector<int> working = AmpWorkingLayers();
-  for (size_t s = 1; s < bounds.size(); ++s) {
-    bounds[s] = working[bounds[s] - 1] + 1;
-  }
-  bounds.back() = 56;
-  return bounds;
-}
-
 void ExpectAnswers(const AmpInput& input, const json& run, bool is_gpt) {
   const AmpAnswer answer = SearchAmp(input, AmpDefects::Upstream(), nullptr);
   const std::map<Strategy, AmpPlan> plans = ByStrategy(answer);
@@ -50,7 +45,7 @@ void ExpectAnswers(const AmpInput& input, const json& run, bool is_gpt) {
     const auto plan = plans.find({row["tp"], row["dp"], row["mbs"]});
     ASSERT_NE(plan, plans.end());
     ++found;
-    EXPECT_EQ(OriginalBounds(plan->second.bounds, is_gpt),
+    EXPECT_EQ(AmpOriginalBounds(plan->second.bounds, is_gpt),
               row["stage_bounds"].get<std::vector<int>>());
     const double expected_s = row["predicted_s"];
     EXPECT_NEAR(plan->second.predicted_s, expected_s, 5.1e-5);

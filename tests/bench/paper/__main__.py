@@ -25,8 +25,8 @@ def heading(tangram):
     version = subprocess.run([tangram, "version"], check=True,
                              stdout=subprocess.PIPE, text=True).stdout
     today = datetime.date.today().isoformat()
-    return f"Made by `tests/bench/paper` on {today} with {version.split()[0]} " \
-           f"{version.split()[1]}."
+    name = version.split(",")[0].strip()
+    return f"Made by `tests/bench/paper` on {today} with {name}."
 
 
 def write(page, text):

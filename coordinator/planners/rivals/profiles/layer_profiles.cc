@@ -30,7 +30,8 @@ LayerProfile ProfileOf(const LayerSpec& layer, bool recompute,
           .backward_s = stage.backward_s,
           .optimizer_s = stage.optimizer_s,
           .parameters = cost.parameters.dense + cost.parameters.expert,
-          .gradient_bytes = stage.memory.gradient_bytes,
+          .gradient_bytes = stage.memory.gradient_bytes /
+                            (1 + environment.device.efficiency.fragmentation),
           .state_bytes = stage.memory.weight_bytes +
                          stage.memory.gradient_bytes +
                          stage.memory.optimizer_bytes,
