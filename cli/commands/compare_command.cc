@@ -101,15 +101,33 @@ std::vector<std::string> FrameworksOf(const PlanFile& file) {
   return names;
 }
 
+std::string PlanPath(const std::string& folder, const std::string& planner) {
+  return absl::StrCat(folder, "/", planner, ".json");
+}
+
+std::string ReportPath(const std::string& folder) {
+  return absl::StrCat(folder, "/report.html");
+}
+
+// Makes the folder, and returns an error if a file cannot be made there.
+absl::Status PrepareFolder(const std::string& folder,
+                           const std::vector<std::string>& planners) {
+  TANGRAM_RETURN_IF_ERROR(MakeFolder(folder));
+  for (const std::string& planner : planners) {
+    TANGRAM_RETURN_IF_ERROR(CheckWritable(PlanPath(folder, planner)));
+  }
+  return CheckWritable(ReportPath(folder));
+}
+
 // Writes each answer as PLANNER.json, and report.html with all plans.
 absl::Status WriteAnswers(const std::string& folder,
                           const std::vector<PlannerAnswer>& answers,
                           Console& console) {
   OutputFiles files;
-  ReportOptions report{.output_file = absl::StrCat(folder, "/report.html")};
+  ReportOptions report{.output_file = ReportPath(folder)};
   for (const PlannerAnswer& answer : answers) {
     if (!answer.file.ok()) continue;
-    const std::string path = absl::StrCat(folder, "/", answer.planner, ".json");
+    const std::string path = PlanPath(folder, answer.planner);
     TANGRAM_ASSIGN_OR_RETURN(std::string json, PlanFileToJson(*answer.file));
     files.Add(path, std::move(json));
     if (answer.has_plan()) report.plan_files.push_back(path);
@@ -139,7 +157,7 @@ CommandResult Run(const CompareOptions& options, Console& console) {
   if (plan.constraints.runtime.empty()) plan.constraints.runtime = kAnyRuntime;
   TANGRAM_ASSIGN_OR_RETURN(const PlanRequest request, MakePlanRequest(plan));
   if (!options.output_folder.empty()) {
-    TANGRAM_RETURN_IF_ERROR(MakeFolder(options.output_folder));
+    TANGRAM_RETURN_IF_ERROR(PrepareFolder(options.output_folder, planners));
   }
   std::vector<PlannerAnswer> answers;
   for (const std::string& planner : planners) {

@@ -38,8 +38,8 @@
 #include "formats/config/limit_nodes.h"
 #include "nlohmann/json.hpp"
 #include "tests/parity/amp_examples.h"
-#include "tests/unit/coordinator/planners/rivals/hexiscale/released_runs.h"
-#include "tests/unit/coordinator/planners/rivals/sailor/reference_runs.h"
+#include "tests/parity/hexiscale_runs.h"
+#include "tests/parity/sailor_runs.h"
 
 namespace tangram {
 namespace {
@@ -225,7 +225,7 @@ void Sailor(const Arguments& args) {
     if (run.model != args.at(0) || run.cluster != args.at(1)) continue;
     return ReportSailor(sailor::InputOf(run));
   }
-  std::printf("skipped: %s\n", sailor::kNoReferenceData);
+  std::printf("skipped: %s\n", testing::kNoReferenceData);
 }
 
 void SailorExport(const Arguments& args) {

@@ -93,6 +93,13 @@ class CompareTest(Folder):
                 self.fails(BAD_INPUT, message, "compare", *CLUSTER, *MODEL,
                            *arguments)
 
+    def test_nothing_is_written_if_something_cannot_be(self):
+        os.makedirs(os.path.join(self.folder, "out", "report.html"))
+        self.fails(BAD_INPUT, "out/report.html", "compare", *CLUSTER, *MODEL,
+                   "--planners", FAST, "-o", "out")
+        self.assertEqual(os.listdir(os.path.join(self.folder, "out")),
+                         ["report.html"])
+
 
 class ProfileExportTest(Folder):
 

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "coordinator/planners/constraints/microbatch_sizes.h"
 #include "coordinator/planners/rivals/hetauto/hetauto_request.h"
 #include "coordinator/planners/rivals/hetauto/hetauto_search.h"
 #include "coordinator/planners/rivals/listed/listed_search.h"
@@ -42,26 +43,16 @@ HetAutoOptions HetAutoOptionsOf(const PlannerOptionValues& values) {
   return options;
 }
 
-class HetAutoClusterPlanner : public Planner {
+// Lists the plans of one request.
+class HetAutoLister {
  public:
-  explicit HetAutoClusterPlanner(HetAutoOptions options)
+  explicit HetAutoLister(HetAutoOptions options)
       : options_(std::move(options)) {}
 
-  absl::StatusOr<std::vector<Island>> Islands(const PlanRequest& request,
-                                              PlanObserver& observer) override {
-    return IslandsToShow(request, observer);
-  }
-
-  absl::StatusOr<std::unique_ptr<PlanSearch>> Start(
-      const PlanRequest& request, PlanObserver& observer) override {
-    if (request.training.global_batch_size < 1) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "training.global_batch_size: ", request.training.global_batch_size,
-          "; expected at least 1"));
-    }
-    observer.OnPhase(PlanPhase::kIslands);
-    TANGRAM_ASSIGN_OR_RETURN(std::vector<Island> islands,
-                             IslandsToShow(request, observer));
+  absl::StatusOr<ListedPlans> PlansFor(const PlanRequest& request,
+                                       const std::vector<Island>& islands,
+                                       PlanObserver& observer) const {
+    TANGRAM_RETURN_IF_ERROR(MicrobatchSizes(request).status());
     const auto shared = std::make_shared<const std::vector<Island>>(islands);
     ListedPlans plans;
     for (const bool recompute : options_.recompute) {
@@ -71,7 +62,7 @@ class HetAutoClusterPlanner : public Planner {
     plans.limits.push_back(
         "the tree search is random: --planner-option iterations, seed and "
         "max_samples lead to other plans");
-    return ProposeInOrder(std::move(islands), std::move(plans));
+    return plans;
   }
 
  private:
@@ -160,13 +151,16 @@ PlannerInfo HetAutoPlanner() {
                          1, 1024),
            HetAutoNumber(Type::kInteger, "seed", usual.seed,
                          "seeds the random numbers", 0, 4294967295.0)},
-      .apply = [](const PlannerOptionValues&,
-                  TangramOptions& search) { search.polish = false; },
+      .apply = ProposeUnpolished,
       .create = [](SlicePlanSource&, const TangramOptions&,
-                   const PlannerOptionValues& values,
-                   const PipelineRules&) -> std::unique_ptr<Planner> {
-        return std::make_unique<HetAutoClusterPlanner>(
-            HetAutoOptionsOf(values));
+                   const PlannerOptionValues& values, const PipelineRules&) {
+        return CreateListedPlanner(
+            [lister = HetAutoLister(HetAutoOptionsOf(values))](
+                const PlanRequest& request, const std::vector<Island>& islands,
+                PlanObserver& observer) {
+              return lister.PlansFor(request, islands, observer);
+            },
+            ProposeInOrder);
       }};
 }
 

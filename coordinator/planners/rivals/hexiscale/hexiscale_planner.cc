@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
+#include "coordinator/planners/constraints/microbatch_sizes.h"
 #include "coordinator/planners/rivals/hexiscale/hexiscale_request.h"
 #include "coordinator/planners/rivals/hexiscale/hexiscale_search.h"
 #include "coordinator/planners/rivals/listed/listed_search.h"
@@ -55,35 +56,16 @@ std::vector<int> SizesFor(int global_batch_size, int most) {
   return sizes;
 }
 
-class HexiscaleClusterPlanner : public Planner {
+// Lists the plans of one request.
+class HexiscaleLister {
  public:
-  explicit HexiscaleClusterPlanner(const HexiscaleOptions& options)
+  explicit HexiscaleLister(const HexiscaleOptions& options)
       : options_(options) {}
 
-  absl::StatusOr<std::vector<Island>> Islands(const PlanRequest& request,
-                                              PlanObserver& observer) override {
-    return IslandsToShow(request, observer);
-  }
-
-  absl::StatusOr<std::unique_ptr<PlanSearch>> Start(
-      const PlanRequest& request, PlanObserver& observer) override {
-    if (request.training.global_batch_size < 1) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "training.global_batch_size: ", request.training.global_batch_size,
-          "; expected at least 1"));
-    }
-    observer.OnPhase(PlanPhase::kIslands);
-    TANGRAM_ASSIGN_OR_RETURN(std::vector<Island> islands,
-                             IslandsToShow(request, observer));
-    TANGRAM_ASSIGN_OR_RETURN(ListedPlans plans,
-                             Search(request, islands, observer));
-    return ProposeInOrder(std::move(islands), std::move(plans));
-  }
-
- private:
-  absl::StatusOr<ListedPlans> Search(const PlanRequest& request,
-                                     const std::vector<Island>& islands,
-                                     PlanObserver& observer) const {
+  absl::StatusOr<ListedPlans> PlansFor(const PlanRequest& request,
+                                       const std::vector<Island>& islands,
+                                       PlanObserver& observer) const {
+    TANGRAM_RETURN_IF_ERROR(MicrobatchSizes(request).status());
     ListedPlans plans;
     if (request.cluster->num_gpus() > kMostGpus) {
       plans.why_none = {.reason =
@@ -135,6 +117,7 @@ class HexiscaleClusterPlanner : public Planner {
             .bytes_short = found.bytes_short};
   }
 
+ private:
   void SetOptions(HexiscaleInput& input) const {
     input.recompute = options_.recompute;
     input.first_pipelines = options_.first_pipelines;
@@ -182,38 +165,43 @@ PlannerOption Whole(std::string name, int64_t value, std::string description,
 
 PlannerInfo HexiscalePlanner() {
   const HexiscaleInput usual;
-  return {.name = kName,
-          .description =
-              "divides the graph of GPUs into pipelines of unlike stages",
-          .origin = "HexiScale (FlashFlex), MLSys 2026",
-          .features = {.heterogeneous = true},
-          .options =
-              {{.name = "mode",
-                .type = Type::kChoice,
-                .default_value = "corrected",
-                .description = "corrects the released scheduler, or keeps its "
-                               "defects",
-                .choices = {"corrected", "upstream"}},
-               {.name = "recompute",
-                .type = Type::kBool,
-                .default_value = "true",
-                .description = "recomputes all layers in the backward pass"},
-               Whole("max_microbatch", 8,
-                     "tries microbatches of powers of two samples up to this",
-                     1, 1024),
-               Whole("first_pipelines", 1,
-                     "begins the walk over numbers of pipelines here", 1, 1024),
-               Whole("iterations", usual.iterations,
-                     "divides the GPUs so many times", 1, 1e6),
-               Whole("seed", usual.seed, "seeds the random numbers", 0,
-                     4294967295.0)},
-          .apply = [](const PlannerOptionValues&,
-                      TangramOptions& search) { search.polish = false; },
-          .create = [](SlicePlanSource&, const TangramOptions&,
-                       const PlannerOptionValues& values,
-                       const PipelineRules&) -> std::unique_ptr<Planner> {
-            return std::make_unique<HexiscaleClusterPlanner>(OptionsOf(values));
-          }};
+  return {
+      .name = kName,
+      .description =
+          "divides the graph of GPUs into pipelines of unlike stages",
+      .origin = "HexiScale (FlashFlex), MLSys 2026",
+      .features = {.heterogeneous = true},
+      .options =
+          {{.name = "mode",
+            .type = Type::kChoice,
+            .default_value = "corrected",
+            .description = "corrects the released scheduler, or keeps its "
+                           "defects",
+            .choices = {"corrected", "upstream"}},
+           {.name = "recompute",
+            .type = Type::kBool,
+            .default_value = "true",
+            .description = "recomputes all layers in the backward pass"},
+           Whole("max_microbatch", 8,
+                 "tries microbatches of powers of two samples up to this", 1,
+                 1024),
+           Whole("first_pipelines", 1,
+                 "begins the walk over numbers of pipelines here", 1, 1024),
+           Whole("iterations", usual.iterations,
+                 "divides the GPUs so many times", 1, 1e6),
+           Whole("seed", usual.seed, "seeds the random numbers", 0,
+                 4294967295.0)},
+      .apply = ProposeUnpolished,
+      .create = [](SlicePlanSource&, const TangramOptions&,
+                   const PlannerOptionValues& values, const PipelineRules&) {
+        return CreateListedPlanner(
+            [lister = HexiscaleLister(OptionsOf(values))](
+                const PlanRequest& request, const std::vector<Island>& islands,
+                PlanObserver& observer) {
+              return lister.PlansFor(request, islands, observer);
+            },
+            ProposeInOrder);
+      }};
 }
 
 }  // namespace tangram

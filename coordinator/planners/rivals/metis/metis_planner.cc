@@ -10,9 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
-#include "coordinator/planners/constraints/resolve_constraints.h"
+#include "coordinator/planners/constraints/microbatch_sizes.h"
 #include "coordinator/planners/rivals/listed/listed_search.h"
 #include "coordinator/planners/rivals/metis/metis_request.h"
 
@@ -25,27 +24,6 @@ constexpr char kName[] = "metis";
 constexpr char kUpstream[] = "upstream";
 constexpr double kMsOfASecond = 1e3;
 constexpr double kBytesOfAnMb = 1e6;
-
-absl::Status CheckRequest(const PlanRequest& request) {
-  PlanConstraints others = request.constraints;
-  others.exclude_nodes.clear();
-  others.runtime.clear();
-  if (!others.none()) {
-    return FieldError("constraints", DescribeConstraints(others).front(),
-                      "only excluded nodes, which is all that the planner "
-                      "metis meets");
-  }
-  const int batch = request.training.global_batch_size;
-  const int size = request.pipeline_microbatch_size;
-  if (batch < 1) {
-    return FieldError("training.global_batch_size", batch, "at least 1");
-  }
-  if (size < 0 || (size > 0 && batch % size != 0)) {
-    return FieldError("pipeline_microbatch_size", size,
-                      absl::StrCat("a divisor of the batch of ", batch));
-  }
-  return absl::OkStatus();
-}
 
 // Why there is no plan.
 Infeasible WhyNone(const MetisRanking& ranking, const MetisSettings& settings,
@@ -83,9 +61,9 @@ Infeasible WhyNone(const MetisRanking& ranking, const MetisSettings& settings,
               settings.max_tp, " and max_bs ", settings.max_samples)};
 }
 
-ListedPlans ListPlans(std::shared_ptr<const MetisRequest> request,
-                      MetisRanking ranking, const MetisSettings& settings,
-                      const std::vector<Island>& islands) {
+ListedPlans ListPlansOf(std::shared_ptr<const MetisRequest> request,
+                        MetisRanking ranking, const MetisSettings& settings,
+                        const std::vector<Island>& islands) {
   ListedPlans listed;
   int64_t refused = 0;
   for (MetisPlan& plan : ranking.plans) {
@@ -122,50 +100,27 @@ ListedPlans ListPlans(std::shared_ptr<const MetisRequest> request,
   return listed;
 }
 
-class Metis : public Planner {
- public:
-  explicit Metis(MetisSettings settings) : settings_(std::move(settings)) {}
-
-  absl::StatusOr<std::vector<Island>> Islands(const PlanRequest& request,
-                                              PlanObserver& observer) override {
-    return IslandsToShow(request, observer);
+// Lists the plans that Metis ranks for a request.
+absl::StatusOr<ListedPlans> PlansFor(MetisSettings settings,
+                                     const PlanRequest& request,
+                                     const std::vector<Island>& islands,
+                                     PlanObserver& observer) {
+  TANGRAM_RETURN_IF_ERROR(MicrobatchSizes(request).status());
+  settings.global_batch = request.training.global_batch_size;
+  settings.should_stop = [&observer] { return observer.ShouldStop(); };
+  observer.OnPhase(PlanPhase::kProfiling);
+  if (observer.ShouldStop()) return absl::CancelledError("planning stopped");
+  auto metis =
+      std::make_shared<const MetisRequest>(MakeMetisRequest(request, settings));
+  observer.OnPhase(PlanPhase::kComposition);
+  if (observer.ShouldStop()) return absl::CancelledError("planning stopped");
+  MetisRanking ranking;
+  if (!metis->input.profiles.empty()) {
+    ranking = RankMetisPlans(metis->input, settings);
   }
-
-  absl::StatusOr<std::unique_ptr<PlanSearch>> Start(
-      const PlanRequest& request, PlanObserver& observer) override {
-    TANGRAM_RETURN_IF_ERROR(CheckRequest(request));
-    observer.OnPhase(PlanPhase::kIslands);
-    TANGRAM_ASSIGN_OR_RETURN(std::vector<Island> islands,
-                             IslandsToShow(request, observer));
-    TANGRAM_ASSIGN_OR_RETURN(
-        const std::vector<int> left_out,
-        ExcludedNodes(request.constraints, request.cluster));
-    MetisSettings settings = settings_;
-    settings.global_batch = request.training.global_batch_size;
-    if (request.pipeline_microbatch_size > 0) {
-      settings.batches =
-          settings.global_batch / request.pipeline_microbatch_size;
-    }
-    settings.should_stop = [&observer] { return observer.ShouldStop(); };
-    observer.OnPhase(PlanPhase::kProfiling);
-    if (observer.ShouldStop()) return absl::CancelledError("planning stopped");
-    auto metis = std::make_shared<const MetisRequest>(
-        MakeMetisRequest(request, left_out, settings));
-    observer.OnPhase(PlanPhase::kComposition);
-    if (observer.ShouldStop()) return absl::CancelledError("planning stopped");
-    MetisRanking ranking;
-    if (!metis->input.profiles.empty()) {
-      ranking = RankMetisPlans(metis->input, settings);
-    }
-    if (ranking.stopped) return absl::CancelledError("planning stopped");
-    ListedPlans plans =
-        ListPlans(std::move(metis), std::move(ranking), settings, islands);
-    return ProposeInOrder(std::move(islands), std::move(plans));
-  }
-
- private:
-  const MetisSettings settings_;
-};
+  if (ranking.stopped) return absl::CancelledError("planning stopped");
+  return ListPlansOf(std::move(metis), std::move(ranking), settings, islands);
+}
 
 PlannerOption Count(std::string name, int64_t value, std::string description,
                     double most) {
@@ -224,14 +179,16 @@ PlannerInfo MetisPlanner() {
       .origin = "Metis (ATC'24)",
       .features = {.heterogeneous = true},
       .options = Options(),
-      .apply =
-          [](const PlannerOptionValues&, TangramOptions& search) {
-            search.polish = false;  // The answer is what Metis made.
-          },
+      .apply = ProposeUnpolished,
       .create = [](SlicePlanSource&, const TangramOptions&,
-                   const PlannerOptionValues& values,
-                   const PipelineRules&) -> std::unique_ptr<Planner> {
-        return std::make_unique<Metis>(SettingsOf(values));
+                   const PlannerOptionValues& values, const PipelineRules&) {
+        return CreateListedPlanner(
+            [settings = SettingsOf(values)](const PlanRequest& request,
+                                            const std::vector<Island>& islands,
+                                            PlanObserver& observer) {
+              return PlansFor(settings, request, islands, observer);
+            },
+            ProposeInOrder);
       }};
 }
 

@@ -23,11 +23,10 @@ double MibPerMs(double bytes_per_s) {
 
 // The slowest link from `node` to others of `nodes`, or inside it if there are
 // none.
-double SlowestLink(const Cluster& cluster, int node,
-                   const std::vector<int>& nodes) {
+double SlowestLink(const Cluster& cluster, int node) {
   double slowest = cluster.nodes[node].intra_node.bandwidth_bytes_per_s;
   bool found = false;
-  for (const int other : nodes) {
+  for (int other = 0; other < static_cast<int>(cluster.nodes.size()); ++other) {
     if (other == node) continue;
     const double link = cluster.LinkBetween(node, other).bandwidth_bytes_per_s;
     slowest = found ? std::min(slowest, link) : link;
@@ -84,23 +83,19 @@ MixedReplicas GroupsOf(const MetisStage& stage, const int* type_of_rank) {
 }  // namespace
 
 MetisRequest MakeMetisRequest(const PlanRequest& request,
-                              const std::vector<int>& left_out,
                               const MetisSettings& settings) {
   const Cluster& cluster = request.cluster;
   const LayerProfiles profiles = ProfileLayers(
       request.model, cluster, request.training,
       {.max_tp_degree = settings.max_tp, .max_samples = settings.max_samples});
-  std::vector<int> nodes;
   int common = 0;  // GPUs of a host with M10.
-  for (int node = 0; node < static_cast<int>(cluster.nodes.size()); ++node) {
-    if (absl::c_binary_search(left_out, node)) continue;
-    nodes.push_back(node);
-    common = std::gcd(common, cluster.nodes[node].num_gpus);
+  for (const Node& node : cluster.nodes) {
+    common = std::gcd(common, node.num_gpus);
   }
   MetisRequest result;
   MetisInput& input = result.input;
   std::vector<int> type_of(profiles.types.size(), -1);  // By profiled type.
-  for (const int node : nodes) {
+  for (int node = 0; node < static_cast<int>(cluster.nodes.size()); ++node) {
     const Node& here = cluster.nodes[node];
     const int profiled = profiles.type_of_node[node];
     int& type = type_of[profiled];
@@ -126,7 +121,7 @@ MetisRequest MakeMetisRequest(const PlanRequest& request,
            .num_gpus = per_host,
            .memory_mb = here.device.memory_bytes / kBytesPerMb,
            .intra_bandwidth = MibPerMs(here.intra_node.bandwidth_bytes_per_s),
-           .inter_bandwidth = MibPerMs(SlowestLink(cluster, node, nodes))});
+           .inter_bandwidth = MibPerMs(SlowestLink(cluster, node))});
     }
   }
   if (profiles.layers.empty()) return result;

@@ -17,12 +17,10 @@ struct MetisRequest {
   std::vector<std::vector<GpuId>> gpus;
 };
 
-// Makes the input of Metis from the profiles of ProfileLayers. `left_out`:
-// nodes without a part in it, ascending. A host reaches others at the slowest
-// link of its node. With M10, hosts have the greatest number of GPUs that
-// divides every node.
+// Makes the input of Metis from the profiles of ProfileLayers. A host reaches
+// others at the slowest link of its node. With M10, hosts have the greatest
+// number of GPUs that divides every node.
 MetisRequest MakeMetisRequest(const PlanRequest& request,
-                              const std::vector<int>& left_out,
                               const MetisSettings& settings);
 
 // Whether a plan can be run: all stages have been costed, none is empty, all

@@ -148,40 +148,24 @@ class SailorLister {
   std::string left_out_;  // Why plans were left out.
 };
 
-class SailorClusterPlanner : public Planner {
- public:
-  explicit SailorClusterPlanner(const SailorOptions& options)
-      : options_(options) {}
-
-  absl::StatusOr<std::vector<Island>> Islands(const PlanRequest& request,
-                                              PlanObserver& observer) override {
-    return IslandsToShow(request, observer);
+absl::StatusOr<ListedPlans> PlansFor(const SailorOptions& options,
+                                     const PlanRequest& request,
+                                     const std::vector<Island>& islands,
+                                     PlanObserver& observer) {
+  TANGRAM_RETURN_IF_ERROR(MicrobatchSizes(request).status());
+  ListedPlans listed;
+  SailorLister lister(
+      options, observer,
+      std::make_shared<SharedRequest>(SharedRequest{request, islands, {}}));
+  using Recompute = SailorOptions::Recompute;
+  for (const bool recompute : {false, true}) {
+    if (options.recompute == Recompute::kNone && recompute) continue;
+    if (options.recompute == Recompute::kFull && !recompute) continue;
+    if (observer.ShouldStop()) return absl::CancelledError("planning stopped");
+    TANGRAM_RETURN_IF_ERROR(lister.Add(recompute, listed));
   }
-
-  absl::StatusOr<std::unique_ptr<PlanSearch>> Start(
-      const PlanRequest& request, PlanObserver& observer) override {
-    observer.OnPhase(PlanPhase::kIslands);
-    TANGRAM_RETURN_IF_ERROR(MicrobatchSizes(request).status());
-    TANGRAM_ASSIGN_OR_RETURN(std::vector<Island> islands,
-                             IslandsToShow(request, observer));
-    auto shared =
-        std::make_shared<SharedRequest>(SharedRequest{request, islands, {}});
-    ListedPlans listed;
-    SailorLister lister(options_, observer, std::move(shared));
-    using Recompute = SailorOptions::Recompute;
-    for (const bool recompute : {false, true}) {
-      if (options_.recompute == Recompute::kNone && recompute) continue;
-      if (options_.recompute == Recompute::kFull && !recompute) continue;
-      if (observer.ShouldStop())
-        return absl::CancelledError("planning stopped");
-      TANGRAM_RETURN_IF_ERROR(lister.Add(recompute, listed));
-    }
-    return ProposeInOrder(std::move(islands), std::move(listed));
-  }
-
- private:
-  const SailorOptions options_;
-};
+  return listed;
+}
 
 PlannerOption IntegerOption(std::string name, int64_t value, double most,
                             std::string description) {
@@ -213,7 +197,12 @@ SailorOptions OptionsOf(const PlannerOptionValues& values) {
 }  // namespace
 
 std::unique_ptr<Planner> CreateSailorPlanner(const SailorOptions& options) {
-  return std::make_unique<SailorClusterPlanner>(options);
+  return CreateListedPlanner(
+      [options](const PlanRequest& request, const std::vector<Island>& islands,
+                PlanObserver& observer) {
+        return PlansFor(options, request, islands, observer);
+      },
+      ProposeInOrder);
 }
 
 PlannerInfo SailorPlanner() {
@@ -242,15 +231,11 @@ PlannerInfo SailorPlanner() {
                          "profile up to so much tensor parallelism"),
            IntegerOption("max_search_steps", usual.max_search_steps, 9e18,
                          "look at up to so many mixes of GPU types")},
-      .apply =
-          [](const PlannerOptionValues&, TangramOptions& search) {
-            search.polish = false;  // The answer is what Sailor planned.
-          },
-      .create =
-          [](SlicePlanSource&, const TangramOptions&,
-             const PlannerOptionValues& values, const PipelineRules&) {
-            return CreateSailorPlanner(OptionsOf(values));
-          }};
+      .apply = ProposeUnpolished,
+      .create = [](SlicePlanSource&, const TangramOptions&,
+                   const PlannerOptionValues& values, const PipelineRules&) {
+        return CreateSailorPlanner(OptionsOf(values));
+      }};
 }
 
 }  // namespace tangram

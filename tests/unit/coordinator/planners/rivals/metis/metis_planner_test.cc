@@ -125,35 +125,5 @@ TEST(MetisPlannerTest, SaysWhereTheSearchEnded) {
   EXPECT_THAT(result.notes, Contains(HasSubstr("of 1 divisions")));
 }
 
-TEST(MetisPlannerTest, RefusesConstraintsThatItDoesNotMeet) {
-  PlanRequest request = Request({Group("T4", 2, 2)});
-  request.constraints.tp_degrees = {{.value = 2}};
-  EXPECT_THAT(Plan(request),
-              testing::StatusIs(absl::StatusCode::kInvalidArgument,
-                                HasSubstr("only excluded nodes")));
-}
-
-TEST(MetisPlannerTest, LeavesNodesOut) {
-  PlanRequest request = Request({Group("V100-16", 2, 2)});
-  request.constraints.exclude_nodes = {request.cluster->nodes[1].name};
-  ASSERT_OK_AND_ASSIGN(const PlanResult result, Plan(request));
-  ASSERT_TRUE(result.plan.has_value());
-  for (const PlacedStage& stage : result.plan->stages) {
-    for (const GpuId& gpu : stage.gpus) EXPECT_EQ(gpu.node, 0);
-  }
-}
-
-TEST(MetisPlannerTest, KeepsTheMicrobatchSizeOfTheRequest) {
-  PlanRequest request = Request({Group("V100-16", 2, 2)});
-  request.pipeline_microbatch_size = 4;
-  ASSERT_OK_AND_ASSIGN(const PlanResult result, Plan(request));
-  ASSERT_TRUE(result.plan.has_value());
-  EXPECT_EQ(result.plan->pipeline_microbatch_size, 4);
-  request.pipeline_microbatch_size = 5;
-  EXPECT_THAT(Plan(request),
-              testing::StatusIs(absl::StatusCode::kInvalidArgument,
-                                HasSubstr("pipeline_microbatch_size: 5")));
-}
-
 }  // namespace
 }  // namespace tangram
