@@ -21,9 +21,9 @@ TEST(PlannerRegistryTest, TheEmptyNameIsTangram) {
 }
 
 TEST(PlannerRegistryTest, AnUnknownPlannerIsRefusedWithThoseThereAre) {
-  EXPECT_THAT(BuiltinPlanners().Find("metis"),
+  EXPECT_THAT(BuiltinPlanners().Find("oobleck"),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       AllOf(HasSubstr("planner: metis"),
+                       AllOf(HasSubstr("planner: oobleck"),
                              HasSubstr("tangram or whole-cluster"))));
 }
 
