@@ -1,6 +1,5 @@
 #include "cli/args/compare_command_line.h"
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -42,15 +41,7 @@ void AddSearch(CLI::App& app, CompareOptions& compare) {
                  "for one; auto: the one with the fastest plan [any]")
       ->type_name("NAME|auto|any")
       ->group("Search");
-  app.add_option("--threads", plan.num_threads,
-                 "Search with this many threads; 0: one per core")
-      ->check(WholeNumber(0, 1024, "0 to 1024"))
-      ->group("Search");
-  app.add_option("--effort", plan.search.max_search_steps,
-                 "Spend this many steps on the whole model, fewer on slices")
-      ->capture_default_str()
-      ->check(WholeNumber(1, INT64_MAX, "a positive integer"))
-      ->group("Search");
+  AddEffort(app, plan);
 }
 
 }  // namespace

@@ -28,15 +28,7 @@ void AddSearch(CLI::App& app, PlanOptions& plan) {
                  "Set an option of the planner")
       ->type_name("NAME=VALUE")
       ->group("Search");
-  app.add_option("--threads", plan.num_threads,
-                 "Search with this many threads; 0: one per core")
-      ->check(WholeNumber(0, 1024, "0 to 1024"))
-      ->group("Search");
-  app.add_option("--effort", plan.search.max_search_steps,
-                 "Spend this many steps on the whole model, fewer on slices")
-      ->capture_default_str()
-      ->check(WholeNumber(1, INT64_MAX, "a positive integer"))
-      ->group("Search");
+  AddEffort(app, plan);
   app.add_option("--min-island-gain", plan.search.min_island_gain,
                  "Use more islands only if the plan is faster by this fraction")
       ->capture_default_str()

@@ -1,5 +1,6 @@
 #include "cli/args/shared_options.h"
 
+#include <cstdint>
 #include <optional>
 
 #include "absl/strings/str_format.h"
@@ -122,6 +123,18 @@ void AddProfiles(CLI::App& app, ClusterChoice& cluster) {
                  "several times")
       ->type_name("FILE")
       ->allow_extra_args(false);
+}
+
+void AddEffort(CLI::App& app, PlanOptions& plan) {
+  app.add_option("--threads", plan.num_threads,
+                 "Search with this many threads; 0: one per core")
+      ->check(WholeNumber(0, 1024, "0 to 1024"))
+      ->group("Search");
+  app.add_option("--effort", plan.search.max_search_steps,
+                 "Spend this many steps on the whole model, fewer on slices")
+      ->capture_default_str()
+      ->check(WholeNumber(1, INT64_MAX, "a positive integer"))
+      ->group("Search");
 }
 
 void AddOutput(CLI::App& app, std::string& file) {

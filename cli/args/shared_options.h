@@ -18,6 +18,8 @@ void AddProfiles(CLI::App& app, ClusterChoice& cluster);
 void AddModel(CLI::App& app, ModelChoice& model, bool required);
 void AddTraining(CLI::App& app, TrainingChoice& training, bool required);
 void AddTolerances(CLI::App& app, IslandTolerances& tolerances);
+// Adds --threads and --effort.
+void AddEffort(CLI::App& app, PlanOptions& plan);
 // Adds --output for the plan file.
 void AddOutput(CLI::App& app, std::string& file);
 void AddProgress(CLI::App& app, ProgressMode& progress);

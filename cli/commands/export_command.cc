@@ -24,14 +24,9 @@ namespace {
 
 absl::Status WriteFiles(const std::string& folder,
                         const std::vector<ExportedFile>& exported) {
-  TANGRAM_RETURN_IF_ERROR(MakeFolder(folder));
   OutputFiles files;
   for (const ExportedFile& file : exported) {
-    const size_t slash = file.name.rfind('/');
-    if (slash != std::string::npos) {
-      TANGRAM_RETURN_IF_ERROR(
-          MakeFolder(absl::StrCat(folder, "/", file.name.substr(0, slash))));
-    }
+    TANGRAM_RETURN_IF_ERROR(MakeFoldersFor(folder, file.name));
     files.Add(absl::StrCat(folder, "/", file.name), file.content,
               file.executable);
   }

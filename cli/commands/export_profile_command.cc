@@ -10,20 +10,6 @@
 #include "formats/export_profile/export_profile.h"
 
 namespace tangram {
-namespace {
-
-// Makes the folders between `root` and the file.
-absl::Status MakeFolders(const std::string& root, const std::string& name) {
-  for (size_t slash = name.find('/'); slash != std::string::npos;
-       slash = name.find('/', slash + 1)) {
-    TANGRAM_RETURN_IF_ERROR(
-        MakeFolder(absl::StrCat(root, "/", name.substr(0, slash))));
-  }
-  return absl::OkStatus();
-}
-
-}  // namespace
-
 CommandResult Run(const ExportProfileOptions& options, Console& console) {
   TANGRAM_ASSIGN_OR_RETURN(const PlanRequest request,
                            MakePlanRequest({.cluster = options.cluster,
@@ -39,10 +25,9 @@ CommandResult Run(const ExportProfileOptions& options, Console& console) {
                                      .cluster = request.cluster,
                                      .training = request.training,
                                      .profiles = profiles}));
-  TANGRAM_RETURN_IF_ERROR(MakeFolder(options.output_folder));
   OutputFiles files;
   for (const ProfileFile& file : exported.files) {
-    TANGRAM_RETURN_IF_ERROR(MakeFolders(options.output_folder, file.name));
+    TANGRAM_RETURN_IF_ERROR(MakeFoldersFor(options.output_folder, file.name));
     files.Add(absl::StrCat(options.output_folder, "/", file.name), file.text);
   }
   TANGRAM_RETURN_IF_ERROR(files.Write());

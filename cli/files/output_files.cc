@@ -109,6 +109,16 @@ absl::Status MakeFolder(const std::string& path) {
   return FileError(path, "the folder cannot be made");
 }
 
+absl::Status MakeFoldersFor(const std::string& root, const std::string& name) {
+  TANGRAM_RETURN_IF_ERROR(MakeFolder(root));
+  for (size_t slash = name.find('/'); slash != std::string::npos;
+       slash = name.find('/', slash + 1)) {
+    TANGRAM_RETURN_IF_ERROR(
+        MakeFolder(absl::StrCat(root, "/", name.substr(0, slash))));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckWritable(const std::string& path) {
   struct stat info = {};
   if (stat(path.c_str(), &info) == 0) {

@@ -16,6 +16,9 @@ absl::Status CheckWritable(const std::string& path);
 // Makes the folder at `path` unless it is there. Its parent must exist.
 absl::Status MakeFolder(const std::string& path);
 
+// Makes the folder `root`, and those between it and the file `name` below it.
+absl::Status MakeFoldersFor(const std::string& root, const std::string& name);
+
 // Writes files whole or not at all. Each goes to a temporary name in its own
 // folder; all are renamed once all are written. A path that exists and is not a
 // regular file (/dev/null, a pipe) is written in place.

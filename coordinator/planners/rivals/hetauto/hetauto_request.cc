@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "coordinator/planners/rivals/listed/layer_stages.h"
+#include "coordinator/planners/rivals/listed/whole_layers.h"
 
 namespace tangram {
 namespace {

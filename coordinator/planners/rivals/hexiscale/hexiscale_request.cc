@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/domain/stage_rules.h"
-#include "coordinator/planners/rivals/listed/layer_stages.h"
+#include "coordinator/planners/rivals/listed/whole_layers.h"
 
 namespace tangram {
 namespace {

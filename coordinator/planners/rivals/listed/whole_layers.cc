@@ -28,6 +28,23 @@ StagePlan WholeLayers(const ModelSpec& model, int begin, int end,
   return stage;
 }
 
+std::vector<StagePlan> StagesOfLayers(const ModelSpec& model,
+                                      const std::vector<int>& layers,
+                                      bool recompute) {
+  std::vector<StagePlan> stages;
+  int begin = 0;
+  int end = 1;  // After the embedding.
+  for (size_t s = 0; s < layers.size(); ++s) {
+    end += layers[s];
+    if (s + 1 == layers.size()) end = model.num_layers();
+    stages.push_back(
+        WholeLayers(model, begin, end, /*parallelism=*/{},
+                    recompute ? BlockRecompute::kFull : BlockRecompute::kNone));
+    begin = end;
+  }
+  return stages;
+}
+
 std::vector<GpuId> GpusInOrder(const Cluster& cluster) {
   std::vector<GpuId> gpus;
   for (int node = 0; node < static_cast<int>(cluster.nodes.size()); ++node) {

@@ -24,6 +24,14 @@ StagePlan WholeLayers(const ModelSpec& model, int begin, int end,
                       const StageParallelism& parallelism,
                       BlockRecompute recompute);
 
+// Returns the stages of which stage s has layers[s] > 0 transformer layers, all
+// of the model together. The first also has the embedding, and the last the
+// head. With `recompute`, the backward pass recomputes all transformer layers;
+// otherwise nothing. Parallelism is the caller's to set.
+std::vector<StagePlan> StagesOfLayers(const ModelSpec& model,
+                                      const std::vector<int>& layers,
+                                      bool recompute);
+
 // Returns all GPUs of the cluster in the order of its nodes.
 std::vector<GpuId> GpusInOrder(const Cluster& cluster);
 

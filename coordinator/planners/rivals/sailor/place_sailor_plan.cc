@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "common/domain/recompute_masks.h"
+#include "coordinator/planners/rivals/listed/whole_layers.h"
 
 namespace tangram::sailor {
 namespace {
@@ -61,15 +61,11 @@ bool TakeGpus(const Cluster& cluster, const TypedNodes& typed,
 
 PlacedStage StageOf(const Stage& stage, int samples, const ModelSpec& model,
                     bool recompute) {
-  PlacedStage placed{
-      .plan = {.begin = {stage.first_layer, 0},
-               .end = {stage.first_layer + stage.num_layers, 0}}};
-  for (int i = 0; i < stage.num_layers; ++i) {
-    const LayerSpec& layer = model.layers[stage.first_layer + i];
-    const bool again = recompute && layer.kind == LayerKind::kTransformer;
-    AppendMask(again ? WholeLayerMask(layer) : kRecomputeNone,
-               placed.plan.recompute);
-  }
+  PlacedStage placed{.plan = WholeLayers(model, stage.first_layer,
+                                         stage.first_layer + stage.num_layers,
+                                         /*parallelism=*/{},
+                                         recompute ? BlockRecompute::kFull
+                                                   : BlockRecompute::kNone)};
   for (const ReplicaRun& run : stage.replicas) {
     const StageParallelism parallelism{.tp_degree = run.tp,
                                        .dp_degree = run.count};
