@@ -166,9 +166,28 @@ class ModelCheck {
                              arguments_.Int("ffn-hidden-size", default_ffn));
     TANGRAM_RETURN_IF_ERROR(CheckInt("moe-ffn-hidden-size", ffn));
     TANGRAM_RETURN_IF_ERROR(CheckInt("moe-shared-expert-intermediate-size", 0));
+    TANGRAM_RETURN_IF_ERROR(CheckExpertCapacity());
     return CheckPattern(
         "moe-layer-freq", "1", [](int i, int every) { return i % every == 0; },
         [](const LayerSpec& layer) { return layer.is_moe(); });
+  }
+
+  absl::Status CheckExpertCapacity() {
+    constexpr absl::string_view kFactor = "moe-expert-capacity-factor";
+    constexpr absl::string_view kPadding = "moe-pad-expert-input-to-capacity";
+    TANGRAM_ASSIGN_OR_RETURN(const std::string text,
+                             arguments_.Text(kFactor, ""));
+    const std::string& expected = expected_[std::string(kFactor)];
+    double factor = 0;
+    double expected_factor = 0;
+    const bool is_number = text.empty() || absl::SimpleAtod(text, &factor);
+    if (!expected.empty() && !absl::SimpleAtod(expected, &expected_factor)) {
+      return absl::OkStatus();
+    }
+    if (!is_number || factor != expected_factor) {
+      return Differs(kFactor, expected.empty() ? "no such option" : expected);
+    }
+    return CheckFlag(kPadding, arguments_.Has(kPadding), expected_factor > 0);
   }
 
   // Compares a pattern of layers, or the number that stands for one: `is(i,
