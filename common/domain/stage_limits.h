@@ -27,7 +27,7 @@ struct StageLimits {
   // segments are closed (CloseSegments).
   bool residual_cuts = false;
   bool closed_recompute = false;
-  // What every transformer layer recomputes. Empty: free.
+  // The recomputation of every transformer layer. Empty: free.
   std::optional<LayerRecompute> recompute;
 
   bool none() const { return *this == StageLimits(); }

@@ -46,7 +46,8 @@ struct PlanConstraints {
   // that this export can represent are planned. kAutoRuntime: the one with the
   // fastest plan. Empty: plans of any kind, also such as no framework runs.
   std::string runtime;
-  // What every transformer layer recomputes. Empty: whatever is fastest.
+  // The recomputation of every transformer layer. Empty: whatever is
+  // fastest.
   std::optional<LayerRecompute> recompute;
 
   bool none() const { return *this == PlanConstraints(); }
