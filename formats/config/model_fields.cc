@@ -101,7 +101,10 @@ absl::StatusOr<Experts> ReadExperts(const ConfigField& field,
       ReadInt(field, "shared_ffn_hidden_size", 0, 0, kMaxFfnHiddenSize));
   if (const auto factor = field.Find("capacity_factor"); factor.has_value()) {
     TANGRAM_ASSIGN_OR_RETURN(moe.expert_capacity_factor,
-                             factor->AsNumber(1, kMaxExpertCapacityFactor));
+                             factor->AsNumber(0, kMaxExpertCapacityFactor));
+    if (moe.expert_capacity_factor > 0 && moe.expert_capacity_factor < 1) {
+      return factor->Error("0, or a number from 1");
+    }
   }
   TANGRAM_ASSIGN_OR_RETURN(moe.expert_group_tokens,
                            ReadInt(field, "group_tokens", 0, 0, kMaxPositions));
