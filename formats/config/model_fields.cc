@@ -8,6 +8,7 @@
 #include "common/domain/device.h"
 #include "common/domain/limits.h"
 #include "formats/catalogue/assemble_model.h"
+#include "formats/config/layer_overrides.h"
 
 namespace tangram {
 namespace {
@@ -32,7 +33,9 @@ absl::Status ReadHeads(const ConfigField& root, LayerSpec& layer) {
       layer.head_dim,
       ReadInt(root, "head_dim", layer.hidden_size / layer.num_heads, 1,
               kMaxHeadDim));
-  layer.value_head_dim = layer.head_dim;
+  TANGRAM_ASSIGN_OR_RETURN(
+      layer.value_head_dim,
+      ReadInt(root, "value_head_dim", layer.head_dim, 1, kMaxHeadDim));
   return absl::OkStatus();
 }
 
@@ -158,6 +161,7 @@ absl::StatusOr<std::vector<LayerSpec>> ReadLayers(const ConfigField& root,
         RequireInt(root, "ffn_hidden_size", kMaxFfnHiddenSize));
   }
   TANGRAM_RETURN_IF_ERROR(ReadSlidingWindow(root, layers));
+  TANGRAM_RETURN_IF_ERROR(ReadLayerOverrides(root, layers));
   return layers;
 }
 
@@ -187,6 +191,7 @@ absl::StatusOr<ModelSpec> ReadModelFields(const ConfigField& root,
                                           "heads",
                                           "kv_heads",
                                           "head_dim",
+                                          "value_head_dim",
                                           "sliding_window",
                                           "latent_attention",
                                           "ffn_hidden_size",
@@ -194,6 +199,7 @@ absl::StatusOr<ModelSpec> ReadModelFields(const ConfigField& root,
                                           "experts",
                                           "vocab_size",
                                           "max_positions",
+                                          "overrides",
                                           "tied_embeddings",
                                           "bias",
                                           "norm_bias",

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "formats/config/config_field.h"
-#include "formats/config/hf_unplanned.h"
+#include "formats/config/hf_config.h"
 #include "formats/config/model_file.h"
 #include "formats/config/model_yaml.h"
 #include "formats/import_cluster/gres.h"
@@ -245,12 +245,12 @@ TEST(ImportFixturesTest, CountsTheParametersOfPublicModels) {
   for (const auto& [name, entry] : (*data)["models"].items()) {
     SCOPED_TRACE(name);
     const std::string text = entry["config"].dump();
-    ASSERT_OK_AND_ASSIGN(const ModelSpec model, ParseModel(text, name));
     ASSERT_OK_AND_ASSIGN(const ConfigValue value, ParseConfigText(text, name));
-    ASSERT_OK_AND_ASSIGN(const std::vector<UnplannedPart> parts,
-                         HfUnplannedParts(ConfigField(value, name), model));
+    ASSERT_OK_AND_ASSIGN(const HfModel hf,
+                         ReadHfModel(ConfigField(value, name), name));
+    const ModelSpec& model = hf.model;
     double total = ParameterCount(model);
-    for (const UnplannedPart& part : parts) total += part.parameters;
+    for (const UnplannedPart& part : hf.unplanned) total += part.parameters;
     EXPECT_DOUBLE_EQ(total, entry["total"].get<double>());
 
     ASSERT_OK_AND_ASSIGN(const std::string yaml, ModelToYaml(model));
