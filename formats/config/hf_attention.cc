@@ -76,9 +76,13 @@ absl::Status ReadSoftmaxAttention(const ConfigField& root,
   TANGRAM_ASSIGN_OR_RETURN(
       layer.num_heads,
       RequireAnyInt(root, kHeads, kMaxHeads, family.sizes.heads));
-  if (family.latent_attention || root.Find("kv_lora_rank").has_value()) {
-    return ReadHfLatentAttention(root, layer);
-  }
+  // DeepSeek's smaller models switch latent attention off.
+  TANGRAM_ASSIGN_OR_RETURN(
+      const bool latent,
+      ReadFlag(root, "use_mla",
+               family.latent_attention ||
+                   root.Find("kv_lora_rank").has_value()));
+  if (latent) return ReadHfLatentAttention(root, layer);
   TANGRAM_RETURN_IF_ERROR(ReadHfKvHeads(root, family, layer));
   if (const std::optional<ConfigField> dim = FindAnyOf(root, kHeadDim)) {
     TANGRAM_ASSIGN_OR_RETURN(layer.head_dim, dim->AsInt(1, kMaxHeadDim));
@@ -96,7 +100,8 @@ absl::Status ReadSoftmaxAttention(const ConfigField& root,
   }
   TANGRAM_ASSIGN_OR_RETURN(
       layer.value_head_dim,
-      ReadInt(root, "v_head_dim", layer.head_dim, 1, kMaxHeadDim));
+      ReadInt(root, "v_head_dim", layer.head_dim, 0, kMaxHeadDim));
+  if (layer.value_head_dim == 0) layer.value_head_dim = layer.head_dim;
   return absl::OkStatus();
 }
 

@@ -192,6 +192,8 @@ constexpr HfFamily kFamilies[] = {
            f.first_dense = 0;
          }),
     Like(kLlama, "ernie4_5", [](HfFamily& f) { f.tied_embeddings = true; }),
+    Like(kGlm4Moe, "ernie4_5_moe",
+         [](HfFamily& f) { f.tied_embeddings = true; }),
     Like(kOlmo2, "exaone4", [](HfFamily& f) { f.qk_norm = QkNorm::kHead; }),
     {.model_type = "falcon",
      .tied_embeddings = true,
@@ -276,7 +278,12 @@ constexpr HfFamily kFamilies[] = {
     Like(kLlama, "orion", [](HfFamily& f) { f.layer_norm = true; }),
     {.model_type = "phi3",
      .gated_mlp = true,
-     .sliding_window = SlidingWindowRule::kAllLayers},
+     .sliding_window = SlidingWindowRule::kAllLayers,
+     .sizes = {.layers = 32,
+               .hidden_size = 3072,
+               .heads = 32,
+               .ffn_hidden_size = 8192,
+               .vocab_size = 32064}},
     {.model_type = "phimoe",
      .layer_norm = true,
      .gated_mlp = true,
@@ -314,11 +321,14 @@ constexpr HfFamily kFamilies[] = {
 };
 
 constexpr HfAlias kAliases[] = {
+    {"PanguEmbedded", "llama"},
+    {"Yi", "llama"},
     {"aquila", "llama"},
     {"baichuan", "llama"},
     {"codegen", "gptj"},
     {"cwm", "llama"},
     {"deepseek_v32", "deepseek_v3"},
+    {"exaone", "llama"},
     {"gemma4_unified_text", "gemma4_text"},
     {"glm4_moe_lite", "deepseek_v3"},
     {"glm4v_text", "glm4"},
@@ -338,6 +348,7 @@ constexpr HfAlias kAliases[] = {
     {"minimax_m3_vl_text", "minimax_m3"},
     {"ministral", "mistral"},
     {"ministral3", "mistral"},
+    {"mistral4", "deepseek_v2"},
     {"phi-msft", "phi"},
     {"phi3_v", "phi3"},
     {"phi4mm", "phi3"},
@@ -353,7 +364,6 @@ constexpr HfAlias kAliases[] = {
     {"smollm3", "granite"},
     {"step3p7", "step3p5"},
     {"xverse", "llama"},
-    {"Yi", "llama"},
 };
 
 }  // namespace
