@@ -12,6 +12,7 @@
 #include "common/parallelizer/parallelizer_list.h"
 #include "formats/config/attach_profile_files.h"
 #include "formats/config/cluster_file.h"
+#include "formats/config/instance_cluster.h"
 #include "formats/config/limit_nodes.h"
 #include "formats/config/model_file.h"
 #include "formats/config/training_names.h"
@@ -60,11 +61,16 @@ absl::StatusOr<TrainingOptions> TrainingFor(const PlanOptions& options,
 }  // namespace
 
 absl::StatusOr<Cluster> LoadCluster(const ClusterChoice& choice) {
-  TANGRAM_ASSIGN_OR_RETURN(Cluster cluster, LoadClusterFile(choice.file));
+  std::vector<NodeCount> counts;
+  if (!choice.nodes.empty()) {
+    TANGRAM_ASSIGN_OR_RETURN(counts, ParseNodeCounts(choice.nodes));
+  }
+  const bool rented = choice.file.empty();
+  TANGRAM_ASSIGN_OR_RETURN(Cluster cluster, rented
+                                                ? InstanceCluster(counts)
+                                                : LoadClusterFile(choice.file));
   TANGRAM_RETURN_IF_ERROR(AttachProfileFiles(choice.profiles, cluster));
-  if (choice.nodes.empty()) return cluster;
-  TANGRAM_ASSIGN_OR_RETURN(const std::vector<NodeCount> counts,
-                           ParseNodeCounts(choice.nodes));
+  if (rented || counts.empty()) return cluster;
   TANGRAM_RETURN_IF_ERROR(LimitNodes(counts, cluster));
   return cluster;
 }
@@ -100,7 +106,7 @@ absl::StatusOr<PlanRequest> MakePlanRequest(const PlanOptions& options) {
   TANGRAM_ASSIGN_OR_RETURN(request.cluster, LoadCluster(options.cluster));
   TANGRAM_ASSIGN_OR_RETURN(
       LoadedModel loaded,
-      LoadModelAndNotes(
+      LoadModelAndUsualLength(
           options.model.name_or_file,
           ModelOverrides{.num_layers = options.model.num_layers}));
   TANGRAM_ASSIGN_OR_RETURN(request.training,

@@ -59,7 +59,8 @@ std::string DetailsNote(const ModelSpec& model) {
   const ModelDetails in_file = {
       .attention_dropout = model.details.attention_dropout,
       .hidden_dropout = model.details.hidden_dropout,
-      .dtype = model.details.dtype};
+      .dtype = model.details.dtype,
+      .unplanned = model.details.unplanned};
   if (model.details == in_file) return "";
   return WrapText(
       "not in the file: rotary positions, epsilon of norms and soft caps, "

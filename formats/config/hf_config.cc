@@ -180,6 +180,9 @@ absl::StatusOr<HfModel> ReadHfModel(const ConfigField& file,
   TANGRAM_ASSIGN_OR_RETURN(
       read.unplanned,
       HfUnplannedParts(file, found, attention.mixers, read.model));
+  for (const UnplannedPart& part : read.unplanned) {
+    read.model.details.unplanned.push_back(part.what);
+  }
   return read;
 }
 

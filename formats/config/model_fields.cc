@@ -1,6 +1,7 @@
 #include "formats/config/model_fields.h"
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -206,7 +207,8 @@ absl::StatusOr<ModelSpec> ReadModelFields(const ConfigField& root,
                                           "qk_norm",
                                           "dtype",
                                           "attention_dropout",
-                                          "hidden_dropout"}));
+                                          "hidden_dropout",
+                                          "unplanned"}));
   TANGRAM_ASSIGN_OR_RETURN(
       const std::string model_name,
       ReadOr(root, "name", name,
@@ -231,6 +233,18 @@ absl::StatusOr<ModelSpec> ReadModelFields(const ConfigField& root,
                            ReadRate(root, "attention_dropout"));
   TANGRAM_ASSIGN_OR_RETURN(model.details.hidden_dropout,
                            ReadRate(root, "hidden_dropout"));
+  if (const auto list = root.Find("unplanned")) {
+    TANGRAM_ASSIGN_OR_RETURN(const std::vector<ConfigField> elements,
+                             list->Elements());
+    if (elements.size() > kMaxUnplannedParts) {
+      return list->Error(
+          absl::StrCat("at most ", kMaxUnplannedParts, " texts"));
+    }
+    for (const ConfigField& element : elements) {
+      TANGRAM_ASSIGN_OR_RETURN(std::string what, element.AsNote());
+      model.details.unplanned.push_back(std::move(what));
+    }
+  }
   return model;
 }
 

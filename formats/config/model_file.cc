@@ -18,8 +18,8 @@
 namespace tangram {
 namespace {
 
-absl::StatusOr<LoadedModel> ParseModelAndNotes(absl::string_view text,
-                                               absl::string_view source_name) {
+absl::StatusOr<LoadedModel> ParseModelAndUsualLength(
+    absl::string_view text, absl::string_view source_name) {
   TANGRAM_ASSIGN_OR_RETURN(const ConfigValue value,
                            ParseConfigText(text, source_name));
   const ConfigField root(value, std::string(source_name));
@@ -33,9 +33,6 @@ absl::StatusOr<LoadedModel> ParseModelAndNotes(absl::string_view text,
   TANGRAM_ASSIGN_OR_RETURN(HfModel read, ReadHfModel(root, name));
   loaded.model = std::move(read.model);
   loaded.sequence_length = read.sequence_length;
-  for (UnplannedPart& part : read.unplanned) {
-    loaded.unplanned.push_back(std::move(part.what));
-  }
   return loaded;
 }
 
@@ -53,7 +50,7 @@ absl::StatusOr<LoadedModel> LoadByNameOrPath(const std::string& name_or_path) {
                      absl::StrJoin(BuiltinModelNames(), ", ")));
   }
   TANGRAM_RETURN_IF_ERROR(text.status());
-  return ParseModelAndNotes(*text, name_or_path);
+  return ParseModelAndUsualLength(*text, name_or_path);
 }
 
 }  // namespace
@@ -68,12 +65,12 @@ std::string ModelNameOfFile(absl::string_view source_name) {
 absl::StatusOr<ModelSpec> ParseModel(absl::string_view text,
                                      absl::string_view source_name) {
   TANGRAM_ASSIGN_OR_RETURN(LoadedModel loaded,
-                           ParseModelAndNotes(text, source_name));
+                           ParseModelAndUsualLength(text, source_name));
   return std::move(loaded.model);
 }
 
-absl::StatusOr<LoadedModel> LoadModelAndNotes(const std::string& name_or_path,
-                                              const ModelOverrides& overrides) {
+absl::StatusOr<LoadedModel> LoadModelAndUsualLength(
+    const std::string& name_or_path, const ModelOverrides& overrides) {
   TANGRAM_ASSIGN_OR_RETURN(LoadedModel loaded, LoadByNameOrPath(name_or_path));
   if (overrides.num_layers.has_value()) {
     TANGRAM_ASSIGN_OR_RETURN(loaded.model,
@@ -85,7 +82,7 @@ absl::StatusOr<LoadedModel> LoadModelAndNotes(const std::string& name_or_path,
 absl::StatusOr<ModelSpec> LoadModel(const std::string& name_or_path,
                                     const ModelOverrides& overrides) {
   TANGRAM_ASSIGN_OR_RETURN(LoadedModel loaded,
-                           LoadModelAndNotes(name_or_path, overrides));
+                           LoadModelAndUsualLength(name_or_path, overrides));
   return std::move(loaded.model);
 }
 

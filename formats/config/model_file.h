@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -31,14 +30,11 @@ struct LoadedModel {
   // is usually trained with, those of the first training that a config.json
   // tells.
   std::optional<int> sequence_length;
-  // Differences between a checkpoint and the model, in words; see
-  // UnplannedPart.
-  std::vector<std::string> unplanned;
 };
 
 // LoadModel with the rest.
-absl::StatusOr<LoadedModel> LoadModelAndNotes(const std::string& name_or_path,
-                                              const ModelOverrides& overrides);
+absl::StatusOr<LoadedModel> LoadModelAndUsualLength(
+    const std::string& name_or_path, const ModelOverrides& overrides);
 
 // Parses the model that `text` describes. `source_name` stands for the file in
 // errors. It also names the model if the text does not.

@@ -41,6 +41,7 @@ void AddDetails(const ModelDetails& details, Json& json) {
   if (details.hidden_dropout.has_value()) {
     json["hidden_dropout"] = *details.hidden_dropout;
   }
+  if (!details.unplanned.empty()) json["unplanned"] = details.unplanned;
 }
 
 // Returns the transformer layer that most layers of `model` equal, the first of
