@@ -34,7 +34,9 @@ constexpr LayerNumber kExpertNumbers[] = {
     {"ffn_hidden_size", &LayerSpec::expert_ffn_hidden_size, 1,
      kMaxFfnHiddenSize},
     {"shared_ffn_hidden_size", &LayerSpec::shared_expert_ffn_hidden_size, 0,
-     kMaxFfnHiddenSize}};
+     kMaxFfnHiddenSize},
+    {"group_tokens", &LayerSpec::expert_group_tokens, 0, kMaxPositions}};
+constexpr absl::string_view kCapacity = "capacity_factor";
 constexpr std::pair<absl::string_view, bool LayerSpec::*> kLayerFlags[] = {
     {"qk_norm", &LayerSpec::qk_norm}};
 
@@ -75,6 +77,7 @@ absl::Status ReadNumbers(const ConfigField& field,
 absl::Status ApplyOverride(const ConfigField& entry, LayerSpec& layer) {
   if (entry.Find("ffn_hidden_size").has_value()) {
     for (const LayerNumber& number : kExpertNumbers) layer.*number.member = 0;
+    layer.expert_capacity_factor = 0;
   }
   TANGRAM_RETURN_IF_ERROR(ReadNumbers(entry, kLayerNumbers, layer));
   for (const auto& [key, member] : kLayerFlags) {
@@ -82,12 +85,16 @@ absl::Status ApplyOverride(const ConfigField& entry, LayerSpec& layer) {
                              ReadFlag(entry, key, layer.*member));
   }
   if (const auto experts = entry.Find("experts")) {
-    KeyList known;
+    KeyList known = {kCapacity};
     for (const LayerNumber& number : kExpertNumbers)
       known.push_back(number.key);
     TANGRAM_RETURN_IF_ERROR(experts->CheckKeys(known));
     layer.ffn_hidden_size = 0;
     TANGRAM_RETURN_IF_ERROR(ReadNumbers(*experts, kExpertNumbers, layer));
+    if (const auto factor = experts->Find(kCapacity)) {
+      TANGRAM_ASSIGN_OR_RETURN(layer.expert_capacity_factor,
+                               factor->AsNumber(1, kMaxExpertCapacityFactor));
+    }
   }
   const absl::Status fits = CheckLayerFits(layer);
   if (fits.ok()) return fits;
@@ -127,6 +134,10 @@ nlohmann::ordered_json OverrideJson(const LayerSpec& base,
     experts[std::string(number.key)] = layer.*number.member;
     differs |= layer.*number.member != base.*number.member;
   }
+  if (layer.expert_capacity_factor > 0) {
+    experts[std::string(kCapacity)] = layer.expert_capacity_factor;
+  }
+  differs |= layer.expert_capacity_factor != base.expert_capacity_factor;
   if (differs) json["experts"] = experts;
   return json;
 }
