@@ -77,11 +77,10 @@ absl::Status ReadSoftmaxAttention(const ConfigField& root,
       layer.num_heads,
       RequireAnyInt(root, kHeads, kMaxHeads, family.sizes.heads));
   // DeepSeek's smaller models switch latent attention off.
-  TANGRAM_ASSIGN_OR_RETURN(
-      const bool latent,
-      ReadFlag(root, "use_mla",
-               family.latent_attention ||
-                   root.Find("kv_lora_rank").has_value()));
+  TANGRAM_ASSIGN_OR_RETURN(const bool latent,
+                           ReadFlag(root, "use_mla",
+                                    family.latent_attention ||
+                                        root.Find("kv_lora_rank").has_value()));
   if (latent) return ReadHfLatentAttention(root, layer);
   TANGRAM_RETURN_IF_ERROR(ReadHfKvHeads(root, family, layer));
   if (const std::optional<ConfigField> dim = FindAnyOf(root, kHeadDim)) {

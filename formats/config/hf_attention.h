@@ -10,7 +10,7 @@
 
 namespace tangram {
 
-// What a layer mixes tokens with.
+// Ways in which a layer mixes tokens.
 enum class HfMixer {
   kFull,     // Attention to all earlier tokens.
   kSliding,  // To those in a window.

@@ -12,7 +12,7 @@
 
 namespace tangram {
 
-// What a config.json describes.
+// The content of a config.json.
 struct HfModel {
   ModelSpec model;
   std::vector<UnplannedPart> unplanned;

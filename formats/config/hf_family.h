@@ -111,7 +111,7 @@ struct HfAlias {
   absl::string_view family;
 };
 
-// What is read. Adding a model_type is a line in one of these tables.
+// The known families. A new model_type is a line in one of these tables.
 absl::Span<const HfFamily> HfFamilies();
 absl::Span<const HfAlias> HfAliases();
 

@@ -139,7 +139,7 @@ void AddExpertParts(const HfFamily& family, PartList& parts) {
         });
   }
   if (family.dense_beside_experts) {
-    // Of the dense MLP, of the experts before and after; and scales.
+    // Norms of the dense MLP and of the experts, before and after; and scales.
     parts.AddOfExperts("norms and scales of experts beside a dense MLP",
                        [](const LayerSpec& layer) -> double {
                          return 4.0 * layer.hidden_size + layer.num_experts;

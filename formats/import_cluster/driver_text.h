@@ -5,9 +5,9 @@
 #include "absl/strings/string_view.h"
 #include "formats/import_cluster/inventory.h"
 
-// What tools of drivers print for people. Each returns the GPUs of one node,
-// whose name is not in the text, and their memory where the text has it.
-// kInvalidArgument names the line, or says that there is no GPU.
+// The texts that tools of drivers print for people. Each function returns the
+// GPUs of one node, whose name is not in the text, and their memory where the
+// text has it. kInvalidArgument names the line, or says that there is no GPU.
 namespace tangram {
 
 // The table of `nvidia-smi`. It cuts names short; memory then tells which GPU

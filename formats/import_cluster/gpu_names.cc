@@ -32,8 +32,10 @@ std::string Core(absl::string_view name) {
          absl::ConsumePrefix(&rest, "amd") ||
          absl::ConsumePrefix(&rest, "instinct")) {
   }
-  // AMD's name of the module that a card is on, and the unit of its memory.
+  // AMD's names of the module that a card is on and of a virtual machine's view
+  // of a whole card, and the unit of its memory.
   absl::ConsumeSuffix(&rest, "oam");
+  absl::ConsumeSuffix(&rest, "vf");
   absl::ConsumeSuffix(&rest, "gb");
   // Google's name of machines whose network is faster.
   return absl::StrReplaceAll(rest, {{"mega", ""}});

@@ -21,7 +21,7 @@ std::optional<InventoryFormat> DetectJson(absl::string_view text) {
   return std::nullopt;
 }
 
-// What tools of drivers print for people.
+// Detects the texts that tools of drivers print for people.
 std::optional<InventoryFormat> DetectDriverLine(absl::string_view line) {
   if (absl::StrContains(line, "NVIDIA-SMI") &&
       absl::StrContains(line, "Driver Version")) {
