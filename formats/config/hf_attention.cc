@@ -197,6 +197,19 @@ void MixAllButEvery(int period, HfMixer mixer, Mixers& mixers) {
   }
 }
 
+// EXAONE repeats letters, local or global: "LLLG". Returns whether the pattern
+// is of such letters.
+bool ReadLetters(const ConfigField& pattern, Mixers& mixers) {
+  const std::string letters = pattern.AsText().value_or("");
+  if (letters.empty() || letters.find_first_not_of("LG") != std::string::npos) {
+    return false;
+  }
+  for (size_t i = 0; i < mixers.size(); ++i) {
+    if (letters[i % letters.size()] == 'L') mixers[i] = HfMixer::kSliding;
+  }
+  return true;
+}
+
 // Layers from max_window_layers on have a window if windows are enabled.
 absl::Status ReadEnabledWindows(const ConfigField& root, Mixers& mixers) {
   TANGRAM_ASSIGN_OR_RETURN(const bool enabled,
@@ -238,10 +251,13 @@ absl::StatusOr<Mixers> ReadMixers(const ConfigField& root,
     return mixers;
   }
   if (!FindAnyOf(root, kWindow).has_value()) return mixers;
-  TANGRAM_ASSIGN_OR_RETURN(
-      const int period,
-      ReadAnyInt(root, {"sliding_window_pattern", "_sliding_window_pattern"},
-                 family.window_period, 1, kMaxTransformerLayers));
+  const std::optional<ConfigField> pattern =
+      FindAnyOf(root, {"sliding_window_pattern", "_sliding_window_pattern"});
+  if (pattern.has_value() && ReadLetters(*pattern, mixers)) return mixers;
+  int period = family.window_period;
+  if (pattern.has_value()) {
+    TANGRAM_ASSIGN_OR_RETURN(period, pattern->AsInt(1, kMaxTransformerLayers));
+  }
   switch (family.sliding_window) {
     case SlidingWindowRule::kNever:
       break;

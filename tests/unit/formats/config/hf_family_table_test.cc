@@ -119,6 +119,13 @@ INSTANTIATE_TEST_SUITE_P(
             "num_attention_heads": 32, "num_layers": 28, "rmsnorm": true,
             "padded_vocab_size": 65024})",
                    6'243'584'000},
+        Checkpoint{"Glm4", R"({"model_type": "chatglm",
+            "add_bias_linear": false, "add_qkv_bias": true,
+            "ffn_hidden_size": 13696, "hidden_size": 4096, "kv_channels": 128,
+            "multi_query_attention": true, "multi_query_group_num": 2,
+            "num_attention_heads": 32, "num_layers": 40, "rmsnorm": true,
+            "padded_vocab_size": 151552})",
+                   9'399'951'360},
         Checkpoint{"MiniCpm", R"({"model_type": "minicpm", "hidden_size": 2304,
             "num_hidden_layers": 40, "num_attention_heads": 36,
             "num_key_value_heads": 36, "intermediate_size": 5760,
@@ -194,6 +201,13 @@ INSTANTIATE_TEST_SUITE_P(
             "num_experts_per_tok": 6, "first_k_dense_replace": 1,
             "use_mla": false, "v_head_dim": 0, "vocab_size": 129280}})",
                    2'934'734'080},
+        Checkpoint{"Phi35Moe", R"({"model_type": "phimoe",
+            "attention_bias": true, "hidden_size": 4096,
+            "num_hidden_layers": 32, "num_attention_heads": 32,
+            "num_key_value_heads": 8, "intermediate_size": 6400,
+            "num_local_experts": 16, "num_experts_per_tok": 2,
+            "lm_head_bias": true, "vocab_size": 32064})",
+                   41'873'153'344},
         Checkpoint{"DeepseekMoe", R"({"model_type": "deepseek",
             "hidden_size": 2048, "num_hidden_layers": 28,
             "num_attention_heads": 16, "num_key_value_heads": 16,
@@ -300,6 +314,11 @@ TEST(HfModelTest, GivesWindowsToAllButEveryPeriod) {
       Read(Plain(R"("model_type": "gemma3_text",)",
                  absl::StrCat(window, R"(, "sliding_window_pattern": 3)"))));
   EXPECT_THAT(Windows(gemma3), ElementsAre(9, 9, 0, 9));
+  ASSERT_OK_AND_ASSIGN(
+      const HfModel letters,
+      Read(Plain(R"("model_type": "exaone4",)",
+                 absl::StrCat(window, R"(, "sliding_window_pattern": "LG")"))));
+  EXPECT_THAT(Windows(letters), ElementsAre(9, 0, 9, 0));
   ASSERT_OK_AND_ASSIGN(
       const HfModel chunked,
       Read(Plain(R"("model_type": "llama4_text", "num_local_experts": 2,
