@@ -27,6 +27,8 @@ LARGEST = {
 }
 EXPERT_FIELDS = ("num_experts", "experts_per_token", "expert_ffn_hidden_size",
                  "shared_expert_ffn_hidden_size")
+# Fields that must be 0: the runner's experts compute the tokens routed to them.
+CAPACITY_FIELDS = ("expert_capacity_factor", "expert_group_tokens")
 SWITCHES = tuple(field.name for field in dataclasses.fields(Layer)
                  if field.type in (bool, "bool") and field.name != "rotary")
 
@@ -34,7 +36,7 @@ SWITCHES = tuple(field.name for field in dataclasses.fields(Layer)
 def read_layers(model):
     """The layers of a Record of the model."""
     types = [_layer(spec) for spec in model.records(
-        "layer_types", ("kind", *LARGEST, *SWITCHES), limits.MAX_LAYERS)]
+        "layer_types", ("kind", *LARGEST, *CAPACITY_FIELDS, *SWITCHES), limits.MAX_LAYERS)]
     layers = []
     for run in model.records("layers", ("layer_type", "count"), limits.MAX_LAYERS):
         kind = run.integer("layer_type", 0, len(types) - 1)
@@ -63,6 +65,8 @@ def _layer(spec):
             needed.add("ffn_hidden_size")
     else:
         needed.add("vocab_size")
+    for name in CAPACITY_FIELDS:
+        spec.number(name, 0, "0: the runner's experts have no capacity")
     layer = Layer(kind, **{name: spec.integer(name, int(name in needed), most)
                            for name, most in LARGEST.items()},
                   **{name: spec.boolean(name) for name in SWITCHES})
