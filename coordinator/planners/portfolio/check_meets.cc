@@ -12,10 +12,9 @@ absl::Status CheckMeets(const PlannerInfo& planner,
   PlanConstraints others = request.constraints;
   others.runtime.clear();
   if (!planner.features.constraints && !others.none()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("constraints: ", DescribeConstraints(others).front(),
-                     "; planner ", planner.name,
-                     " meets none but runtime auto and any"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "constraints: ", DescribeConstraints(others).front(), "; planner ",
+        planner.name, " meets none but runtime auto and any"));
   }
   if (!planner.features.constraints && request.pipeline_microbatch_size > 0) {
     return absl::InvalidArgumentError(absl::StrCat(
