@@ -12,6 +12,7 @@
 #include "common/parallelizer/parallelizer_list.h"
 #include "formats/catalogue/models.h"
 #include "formats/config/attach_profile_files.h"
+#include "formats/config/calibrated_constants.h"
 #include "formats/config/cluster_file.h"
 #include "formats/config/limit_nodes.h"
 #include "formats/config/model_file.h"
@@ -63,6 +64,9 @@ absl::StatusOr<TrainingOptions> TrainingFor(const PlanOptions& options,
 absl::StatusOr<Cluster> LoadCluster(const ClusterChoice& choice) {
   TANGRAM_ASSIGN_OR_RETURN(Cluster cluster, LoadClusterFile(choice.file));
   TANGRAM_RETURN_IF_ERROR(AttachProfileFiles(choice.profiles, cluster));
+  if (!choice.constants_file.empty()) {
+    TANGRAM_RETURN_IF_ERROR(ApplyConstantsFile(choice.constants_file, cluster));
+  }
   if (choice.nodes.empty()) return cluster;
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<NodeCount> counts,
                            ParseNodeCounts(choice.nodes));

@@ -123,6 +123,10 @@ void AddProfiles(CLI::App& app, ClusterChoice& cluster) {
                  "several times")
       ->type_name("FILE")
       ->allow_extra_args(false);
+  app.add_option("--constants", cluster.constants_file,
+                 "Correct the constants of GPUs and links by this file of "
+                 "tangram validate --calibrate")
+      ->type_name("FILE");
 }
 
 void AddEffort(CLI::App& app, PlanOptions& plan) {

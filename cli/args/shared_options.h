@@ -14,6 +14,7 @@ namespace tangram {
 // Returns the text below the options: JSON errors and exit codes.
 std::string HelpFooter();
 void AddCluster(CLI::App& app, ClusterChoice& cluster, bool required);
+// Adds --profile and --constants.
 void AddProfiles(CLI::App& app, ClusterChoice& cluster);
 void AddModel(CLI::App& app, ModelChoice& model, bool required);
 void AddTraining(CLI::App& app, TrainingChoice& training, bool required);

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "cli/print/band_text.h"
 #include "cli/print/table.h"
 #include "common/base/format.h"
 #include "common/base/infinity.h"
@@ -182,13 +183,16 @@ std::string WhyFaster(const PlannerAnswer& a, const PlannerAnswer& b) {
   }
   if (lines.empty()) lines.emplace_back("other borders between stages");
   const double change = TimeOf(b) / TimeOf(a) - 1;
+  const bool tie = Tie(a.file->result, b.file->result);
   return absl::StrCat(a.planner, " is ", FormatPercent(change), " faster than ",
-                      b.planner, ": ", absl::StrJoin(lines, ", "));
+                      b.planner, tie ? ", a tie within the band" : "", ": ",
+                      absl::StrJoin(lines, ", "));
 }
 
 void PrintTable(absl::Span<const PlannerAnswer> answers, Console& console) {
   Table table({{"planner"},
                {"iteration", Table::kRight},
+               {"expected", Table::kRight},
                {"own estimate", Table::kRight},
                {"memory", Table::kRight},
                {"GPUs", Table::kRight},
@@ -197,12 +201,12 @@ void PrintTable(absl::Span<const PlannerAnswer> answers, Console& console) {
                {"runs in"}});
   for (const PlannerAnswer& answer : answers) {
     if (!answer.has_plan()) {
-      table.AddRow({answer.planner, "no plan", "", "", "", "", "", ""});
+      table.AddRow({answer.planner, "no plan", "", "", "", "", "", "", ""});
       continue;
     }
     const Figures figures = FiguresOf(*answer.file);
     table.AddRow({answer.planner, FormatSeconds(figures.iteration_time_s),
-                  OwnEstimate(figures), FormatPercent(figures.memory_fraction),
+                  ExpectedTime(answer.file->result), OwnEstimate(figures), FormatPercent(figures.memory_fraction),
                   absl::StrCat(figures.num_gpus), Stages(figures),
                   FormatSeconds(figures.planning_s), Frameworks(answer)});
   }
@@ -246,6 +250,10 @@ Json View(const PlannerAnswer& answer) {
   }
   const Figures figures = FiguresOf(*answer.file);
   view["iteration_time_s"] = figures.iteration_time_s;
+  if (const auto& band = answer.file->result.band) {
+    view["iteration_time_low_s"] = figures.iteration_time_s * band->time.low;
+    view["iteration_time_high_s"] = figures.iteration_time_s * band->time.high;
+  }
   if (figures.predicted_s) {
     view["predicted_s"] = *figures.predicted_s;
     view["prediction_error"] = figures.prediction_error();
@@ -283,6 +291,8 @@ void PrintComparisonAsJson(absl::Span<const PlannerAnswer> answers,
   for (size_t i = 0; i + 1 < answers.size(); ++i) {
     if (!answers[i + 1].has_plan()) break;
     planners[i]["why_faster_than_next"] = WhyFaster(answers[i], answers[i + 1]);
+    planners[i]["ties_with_next"] =
+        Tie(answers[i].file->result, answers[i + 1].file->result);
   }
   const Json view = {{"format_version", "tangram.comparison/v1"},
                      {"planners", std::move(planners)}};

@@ -16,7 +16,7 @@ double Sum(const ModelSpec& model, double (*of)(const LayerSpec&)) {
   return sum;
 }
 
-double Experts(const LayerSpec& layer) { return layer.num_experts; }
+double ExpertsOf(const LayerSpec& layer) { return layer.num_experts; }
 double Heads(const LayerSpec& layer) { return layer.num_heads; }
 double SharedGate(const LayerSpec& layer) {
   return layer.shared_expert_ffn_hidden_size > 0 ? layer.hidden_size : 0;
@@ -62,9 +62,9 @@ absl::StatusOr<std::vector<UnplannedPart>> HfUnplannedParts(
     if (parameters != 0) parts.push_back({std::string(what), parameters});
   };
   if (family == "deepseek_v3" || family == "glm4_moe") {
-    add("routing biases", Sum(model, Experts));
+    add("routing biases", Sum(model, ExpertsOf));
   } else if (family == "gpt_oss") {
-    add("router biases", Sum(model, Experts));
+    add("router biases", Sum(model, ExpertsOf));
     add("attention sinks", Sum(model, Heads));
   } else if (family == "qwen2_moe") {
     add("gates of shared experts", Sum(model, SharedGate));

@@ -1,0 +1,87 @@
+#include "cli/validation/residuals.h"
+
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_replace.h"
+#include "cli/validation/framework_family.h"
+#include "common/band/traits_of_plan.h"
+#include "formats/config/device_catalogue.h"
+
+namespace tangram {
+namespace {
+
+using CellKey = std::tuple<Quantity, std::string, PredictionTraits>;
+using Cells = std::map<CellKey, std::vector<double>>;
+
+double TimeRatio(const PredictedRun& run) {
+  return *run.run->iteration_s / run.prediction.iteration_s;
+}
+
+// Adds the ratios of neighbours in each group, both ways, since either may be
+// the one that a planner takes.
+void AddOrders(absl::Span<const PredictedRun* const> runs, Cells& cells) {
+  std::map<std::pair<std::string, std::string>, const PredictedRun*> last;
+  for (const PredictedRun* run : runs) {
+    if (!run->run->iteration_s) continue;
+    const PredictedRun*& before =
+        last[{run->run->source, ComparableKey(*run->run)}];
+    if (before != nullptr) {
+      const double ratio = TimeRatio(*run) / TimeRatio(*before);
+      std::vector<double>& ratios =
+          cells[{Quantity::kOrder, run->run->source, run->traits}];
+      ratios.push_back(ratio);
+      ratios.push_back(1 / ratio);
+    }
+    before = run;
+  }
+}
+
+}  // namespace
+
+ResidualTable CatalogueGenerations() {
+  ResidualTable table;
+  for (const CatalogueDevice& known : DeviceCatalogue()) {
+    table.generations[known.device.type] = known.generation;
+  }
+  return table;
+}
+
+PredictionTraits TraitsOfRun(const ResidualTable& table, const MeasuredRun& run,
+                             const ExpressedRun& expressed) {
+  const PipelinePlan* plan = &expressed.plan;
+  return TraitsOfPlan(table, expressed.model, expressed.cluster, {&plan, 1},
+                      FrameworkFamily(run.framework));
+}
+
+void AddResiduals(absl::Span<const PredictedRun* const> runs,
+                  absl::string_view left_out, ResidualTable& table) {
+  std::vector<const PredictedRun*> kept;
+  Cells cells;
+  for (const PredictedRun* run : runs) {
+    const MeasuredRun& measured = *run->run;
+    if (!left_out.empty() && measured.source == left_out) continue;
+    kept.push_back(run);
+    if (measured.iteration_s) {
+      cells[{Quantity::kTime, measured.source, run->traits}].push_back(
+          TimeRatio(*run));
+    }
+    if (measured.memory_bytes) {
+      cells[{Quantity::kMemory, measured.source, run->traits}].push_back(
+          *measured.memory_bytes / run->prediction.memory_bytes);
+    }
+  }
+  AddOrders(kept, cells);
+  for (auto& [key, ratios] : cells) {
+    const auto& [quantity, source, traits] = key;
+    table.cells.push_back({.quantity = quantity,
+                           .source = source,
+                           .traits = traits,
+                           .rows = static_cast<int>(ratios.size()),
+                           .ratios = SummarizeRatios(std::move(ratios))});
+  }
+}
+
+}  // namespace tangram
