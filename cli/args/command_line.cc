@@ -140,6 +140,7 @@ void AddValidate(CLI::App& app, ValidateOptions& validate) {
       ->capture_default_str();
   app.add_flag("--include-flagged", validate.include_flagged,
                "Also score rows that their source marks as doubtful");
+  AddMemoryMargin(app, validate.memory_margin);
   app.add_flag("--leave-one-source-out", validate.leave_one_source_out,
                "Fit constants and bands without the source that they are "
                "scored on");

@@ -21,6 +21,8 @@ struct ClusterChoice {
   std::string nodes;                  // "t4=2,v100=2"; empty: all.
   std::vector<std::string> profiles;  // Files, each for GPUs of its type.
   std::string constants_file;         // See calibrated_constants.h.
+  // Share of each GPU's memory that new plans leave free; empty: the default.
+  std::optional<double> memory_margin;
 };
 
 // The model: a built-in name or a file, and the number of transformer layers.
@@ -215,6 +217,7 @@ struct ValidateOptions {
   bool include_flagged = false;
   int worst_rows = 3;
   bool leave_one_source_out = false;
+  std::optional<double> memory_margin;  // As in ClusterChoice.
   std::string residuals_file;  // For the bands of predictions; empty: none.
   // Predictions as CSV, or fitted constants as YAML; empty: none.
   std::string output_file;

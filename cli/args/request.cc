@@ -15,6 +15,7 @@
 #include "formats/config/calibrated_constants.h"
 #include "formats/config/cluster_file.h"
 #include "formats/config/limit_nodes.h"
+#include "formats/config/memory_margin.h"
 #include "formats/config/model_file.h"
 #include "formats/config/training_names.h"
 #include "frameworks/framework_table.h"
@@ -103,6 +104,8 @@ absl::StatusOr<PlanRequest> MakePlanRequest(const PlanOptions& options) {
   PlanRequest request{.pipeline_microbatch_size =
                           options.pipeline_microbatch_size};
   TANGRAM_ASSIGN_OR_RETURN(request.cluster, LoadCluster(options.cluster));
+  KeepMemoryFree(options.cluster.memory_margin.value_or(kDefaultMemoryMargin),
+                 request.cluster.MakeOwn());
   TANGRAM_ASSIGN_OR_RETURN(
       request.model,
       LoadModel(options.model.name_or_file,

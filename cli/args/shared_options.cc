@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <optional>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/args/exit_code.h"
 #include "cli/args/option_checks.h"
+#include "formats/config/memory_margin.h"
 
 namespace tangram {
 namespace {
@@ -115,6 +117,14 @@ void AddProgress(CLI::App& app, ProgressMode& progress) {
           },
           "auto, always or never"))
       ->type_name("WHEN");
+}
+
+void AddMemoryMargin(CLI::App& app, std::optional<double>& margin) {
+  app.add_option("--memory-margin", margin,
+                 absl::StrCat("Leave this share of each GPU's memory free [",
+                              kDefaultMemoryMargin, "]"))
+      ->check(CLI::Range(0.0, kMostMemoryMargin))
+      ->type_name("FRACTION");
 }
 
 void AddProfiles(CLI::App& app, ClusterChoice& cluster) {

@@ -13,6 +13,7 @@
 #include "cli/validation/repeated_rows.h"
 #include "cli/validation/residuals.h"
 #include "common/base/fingerprint.h"
+#include "formats/config/memory_margin.h"
 
 namespace tangram {
 namespace {
@@ -192,6 +193,7 @@ class Validation {
   void PredictRow(const Expressed& row, ValidatedGroup& group) {
     ExpressedRun calibrated = row.expressed;
     ApplyCalibration(group.calibration, calibrated.cluster);
+    KeepMemoryFree(options_.memory_margin, calibrated.cluster);
     const absl::StatusOr<RunPrediction> prediction =
         PredictRun(*row.run, calibrated);
     if (!prediction.ok()) {

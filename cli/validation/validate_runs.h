@@ -27,6 +27,8 @@ struct ValidationOptions {
   // scored on. Then `calibration_rows` counts rows of each other source that
   // measured the same GPU type.
   bool leave_one_source_out = false;
+  // Share of each GPU's memory that a plan must leave free to fit.
+  double memory_margin = 0;
   // Profiles are attached to the devices of their types.
   std::vector<Profile> profiles;
   // GPUs that stand in for the catalogue's entries of their types.
