@@ -404,11 +404,11 @@ CommandResult Run(const ValidateOptions& options, Console& console) {
     if (!file.empty()) TANGRAM_RETURN_IF_ERROR(CheckWritable(file));
   }
   TANGRAM_ASSIGN_OR_RETURN(const MeasuredRuns read, ReadRuns(options.files));
-  PrintBadRows(read.bad_rows, console);
   TANGRAM_ASSIGN_OR_RETURN(const ValidationOptions validation,
                            ValidationOptionsOf(options));
   const ValidationReport report = ValidateRuns(read.runs, validation);
   TANGRAM_RETURN_IF_ERROR(CheckScored(report, read));
+  PrintBadRows(read.bad_rows, console);
   PrintReport(options, read, report, console);
   OutputFiles files;
   if (!options.output_file.empty()) {

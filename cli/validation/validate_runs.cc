@@ -38,7 +38,7 @@ Group& GroupFor(const MeasuredRun& run, std::vector<Group>& groups) {
 
 // Most samples that constants are fitted to. A fit evaluates each of them
 // several hundred times, and more of them hardly move nine constants.
-constexpr size_t kMostSamples = 128;
+constexpr size_t kMostSamples = 512;
 
 // Chooses rows with a time, in an order that depends on the seed only: at most
 // `count`, and never all.
