@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "common/base/format.h"
 
 namespace tangram {
@@ -12,6 +13,11 @@ std::string ExpectedTime(const PlanResult& result) {
   const double time_s = result.iteration_time_s();
   return absl::StrCat(FormatSeconds(time_s * result.band->time.low), " to ",
                       FormatSeconds(time_s * result.band->time.high));
+}
+
+std::string BandLabel(const Band& band) {
+  return absl::StrFormat("%+.0f/%+.0f %%", 100 * (band.low - 1),
+                         100 * (band.high - 1));
 }
 
 bool Tie(const PlanResult& a, const PlanResult& b) {

@@ -11,6 +11,9 @@ namespace tangram {
 // Empty if the result has no band.
 std::string ExpectedTime(const PlanResult& result);
 
+// Returns a band in percent of the prediction, "-8/+14 %".
+std::string BandLabel(const Band& band);
+
 // Returns whether the iteration times of two plans differ by less than
 // predictions can tell apart. The wider of their bands counts. False without
 // bands.

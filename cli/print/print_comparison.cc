@@ -192,7 +192,6 @@ std::string WhyFaster(const PlannerAnswer& a, const PlannerAnswer& b) {
 void PrintTable(absl::Span<const PlannerAnswer> answers, Console& console) {
   Table table({{"planner"},
                {"iteration", Table::kRight},
-               {"expected", Table::kRight},
                {"own estimate", Table::kRight},
                {"memory", Table::kRight},
                {"GPUs", Table::kRight},
@@ -201,17 +200,37 @@ void PrintTable(absl::Span<const PlannerAnswer> answers, Console& console) {
                {"runs in"}});
   for (const PlannerAnswer& answer : answers) {
     if (!answer.has_plan()) {
-      table.AddRow({answer.planner, "no plan", "", "", "", "", "", "", ""});
+      table.AddRow({answer.planner, "no plan", "", "", "", "", "", ""});
       continue;
     }
     const Figures figures = FiguresOf(*answer.file);
     table.AddRow({answer.planner, FormatSeconds(figures.iteration_time_s),
-                  ExpectedTime(answer.file->result), OwnEstimate(figures), FormatPercent(figures.memory_fraction),
+                  OwnEstimate(figures), FormatPercent(figures.memory_fraction),
                   absl::StrCat(figures.num_gpus), Stages(figures),
                   FormatSeconds(figures.planning_s), Frameworks(answer)});
   }
   console.out << Styled(console, Style::kBold, "Planners") << "\n"
               << table.ToString();
+}
+
+// Prints the bands of the times, one line for planners with the same.
+void PrintBands(absl::Span<const PlannerAnswer> answers, Console& console) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> bands;
+  for (const PlannerAnswer& answer : answers) {
+    if (!answer.has_plan() || !answer.file->result.band) continue;
+    const std::string label = BandLabel(answer.file->result.band->time);
+    if (bands.empty() || bands.back().first != label) {
+      bands.push_back({label, {}});
+    }
+    bands.back().second.push_back(answer.planner);
+  }
+  for (const auto& [label, planners] : bands) {
+    console.out << WrapText(
+        absl::StrCat(label, " in ", FormatPercent(kBandCoverage), " of runs",
+                     bands.size() > 1 ? ": " : "",
+                     bands.size() > 1 ? absl::StrJoin(planners, ", ") : ""),
+        /*indent=*/2, kOutputWidth);
+  }
 }
 
 void PrintWhyFaster(absl::Span<const PlannerAnswer> answers, Console& console) {
@@ -280,6 +299,7 @@ void SortByTime(std::vector<PlannerAnswer>& answers) {
 void PrintComparison(absl::Span<const PlannerAnswer> answers,
                      Console& console) {
   PrintTable(answers, console);
+  PrintBands(answers, console);
   PrintWhyFaster(answers, console);
   PrintWhyNone(answers, console);
 }

@@ -396,11 +396,9 @@ void PrintPace(const Figures& figures, Console& console) {
 
 void PrintBand(const PlanResult& result, Console& console) {
   if (!result.band) return;
-  const Band& memory = result.band->memory;
   console.out << "  expected         " << ExpectedTime(result) << " in "
               << FormatPercent(kBandCoverage) << " of runs, memory "
-              << absl::StrFormat("%+.0f", 100 * (memory.low - 1)) << " to "
-              << absl::StrFormat("%+.0f %%", 100 * (memory.high - 1)) << "\n";
+              << BandLabel(result.band->memory) << "\n";
 }
 
 template <typename Figures>

@@ -329,7 +329,7 @@ class ValidateTest(Folder):
         self.assertRegex(shown, r"lab +2 +[\d.]+ %")
         self.assertIn("Ran: 2 of 2 such runs predicted to fit", shown)
         self.assertRegex(self.read("residuals.csv"),
-                         r"(?m)^time,lab,ampere,Megatron-Core,dense,narrow,0,2,")
+                         r"(?m)^time,lab,ampere,Megatron-LM,dense,narrow,0,2,")
 
     def test_constants_of_a_new_gpu_are_fitted_and_planned_with(self):
         self.write("new.yaml", """groups:
@@ -341,11 +341,11 @@ class ValidateTest(Folder):
                      "--calibrate", "1", "--output", "constants.yaml")
         self.assertIn("  - gpu: New-1\n    gemm_max_fraction: ",
                       self.read("constants.yaml"))
-        shown = self.tangram("plan", "--cluster", "new.yaml", *MODEL,
+        shown = self.tangram("plan", "--cluster", "new.yaml", *JOB,
                              "--constants", "constants.yaml")
         self.assertIn("constants of New-1 (constants.yaml): ", shown)
         self.fails(BAD_INPUT, "constants.yaml: for none of the cluster's GPUs",
-                   "plan", *CLUSTER, *MODEL, "--constants", "constants.yaml")
+                   "plan", *CLUSTER, *JOB, "--constants", "constants.yaml")
 
     def test_output_must_be_writable(self):
         self.fails(BAD_INPUT, "missing/out.csv", "validate", "runs.csv",
