@@ -74,15 +74,14 @@ Table ScoreTable(const ValidationReport& report) {
   for (const ValidatedGroup& group : report.groups) {
     const Score& score = group.score;
     const bool timed = score.time.n > 0;
-    table.AddRow(
-        {SourceCell(group.source), group.gpu, CountCell(score.time),
-         ErrorCell(score.time),
-         timed ? FormatPercent(score.time.median_abs) : "",
-         timed ? Signed(score.time.bias) : "",
-         TauCell(score), RegretCell(score), ErrorCell(group.published), CountCell(score.memory),
-         ErrorCell(score.memory),
-         score.memory.n > 0 ? Signed(score.memory.bias) : "",
-         absl::StrCat(score.fit.agree, "/", score.fit.n)});
+    table.AddRow({SourceCell(group.source), group.gpu, CountCell(score.time),
+                  ErrorCell(score.time),
+                  timed ? FormatPercent(score.time.median_abs) : "",
+                  timed ? Signed(score.time.bias) : "", TauCell(score),
+                  RegretCell(score), ErrorCell(group.published),
+                  CountCell(score.memory), ErrorCell(score.memory),
+                  score.memory.n > 0 ? Signed(score.memory.bias) : "",
+                  absl::StrCat(score.fit.agree, "/", score.fit.n)});
   }
   return table;
 }
@@ -163,9 +162,8 @@ void PrintSummary(const ValidationReport& report, Console& console) {
   }
   if (timed < 2) return;
   console.out << absl::StrFormat(
-      "Mean of %d sources: error %s, bias %s; the worst source has %s\n",
-      timed, FormatPercent(error / timed), Signed(bias / timed),
-      FormatPercent(worst));
+      "Mean of %d sources: error %s, bias %s; the worst source has %s\n", timed,
+      FormatPercent(error / timed), Signed(bias / timed), FormatPercent(worst));
 }
 
 void PrintCalibration(const ValidationReport& report, Console& console) {
@@ -226,8 +224,7 @@ void PrintRepeated(const ValidationReport& report, Console& console) {
   if (report.repeated.empty()) return;
   std::vector<std::string> pairs;
   for (const RepeatedRun& repeated : report.repeated) {
-    pairs.push_back(
-        absl::StrCat(repeated.run->id, " as ", repeated.first->id));
+    pairs.push_back(absl::StrCat(repeated.run->id, " as ", repeated.first->id));
   }
   console.out << "\nThe same but for the name, and scored: "
               << FormatItems(static_cast<int64_t>(pairs.size()), "row") << "\n"
@@ -306,14 +303,14 @@ absl::Status CheckScored(const ValidationReport& report,
   }
   const size_t rows = read.bad_rows.size() + report.skipped.size();
   const std::string first =
-      !read.bad_rows.empty()   ? read.bad_rows.front()
-      : !report.skipped.empty() ? absl::StrCat(report.skipped.front().run->id,
-                                               ": ",
-                                               report.skipped.front().reason)
-                                : "the files have no rows";
+      !read.bad_rows.empty() ? read.bad_rows.front()
+      : !report.skipped.empty()
+          ? absl::StrCat(report.skipped.front().run->id, ": ",
+                         report.skipped.front().reason)
+          : "the files have no rows";
   return absl::InvalidArgumentError(absl::StrCat(
-      "no row could be scored of ", FormatItems(static_cast<int64_t>(rows),
-      "row"), ": ", first));
+      "no row could be scored of ",
+      FormatItems(static_cast<int64_t>(rows), "row"), ": ", first));
 }
 
 // Returns the first group of each GPU type as an entry of a catalogue.

@@ -18,7 +18,7 @@ struct CsvTable {
     std::vector<std::string> cells;
   };
   std::vector<Row> rows;
-  // What is wrong with each row that was left out: "runs.csv: line 3: 5 cells;
+  // The fault of each row that was left out: "runs.csv: line 3: 5 cells;
   // expected 7, as in the header".
   std::vector<std::string> bad_rows;
 

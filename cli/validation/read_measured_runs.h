@@ -13,7 +13,7 @@ namespace tangram {
 // The runs of a file.
 struct MeasuredRuns {
   std::vector<MeasuredRun> runs;
-  // What is wrong with each row that was left out: source, line, column, value
+  // The fault of each row that was left out: source, line, column, value
   // and what was expected.
   std::vector<std::string> bad_rows;
 };

@@ -16,7 +16,7 @@ namespace tangram {
 // catalogue.
 ResidualTable CatalogueGenerations();
 
-// What the error of the run's prediction depends on.
+// Returns what the error of the run's prediction depends on.
 PredictionTraits TraitsOfRun(const ResidualTable& table, const MeasuredRun& run,
                              const ExpressedRun& expressed);
 

@@ -208,11 +208,10 @@ absl::StatusOr<const CatalogueDevice*> FindRunDevice(
     absl::string_view gpu, bool nvlink,
     absl::Span<const CatalogueDevice> devices) {
   const auto given_as = [devices](absl::string_view type) {
-    return std::find_if(devices.begin(), devices.end(),
-                        [type](const CatalogueDevice& device) {
-                          return absl::EqualsIgnoreCase(device.device.type,
-                                                        type);
-                        });
+    return std::find_if(
+        devices.begin(), devices.end(), [type](const CatalogueDevice& device) {
+          return absl::EqualsIgnoreCase(device.device.type, type);
+        });
   };
   const std::vector<std::string> names = NamesToTry(gpu, nvlink);
   for (const std::string& name : names) {

@@ -50,10 +50,9 @@ struct PlacedRun {
   Cluster cluster;
   std::vector<std::vector<GpuId>> gpus;  // One list for each stage.
 };
-absl::StatusOr<PlacedRun> PlaceRun(const MeasuredRun& run,
-                                   absl::Span<const RunStage> stages,
-                                   absl::Span<const CatalogueDevice> devices =
-                                       {});
+absl::StatusOr<PlacedRun> PlaceRun(
+    const MeasuredRun& run, absl::Span<const RunStage> stages,
+    absl::Span<const CatalogueDevice> devices = {});
 
 }  // namespace tangram
 

@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <string>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -18,7 +17,7 @@ namespace tangram {
 struct PredictedRun {
   const MeasuredRun* run = nullptr;
   RunPrediction prediction;
-  PredictionTraits traits;  // What its error depends on.
+  PredictionTraits traits;  // Decide how far it may be off.
   PredictionBand band;      // Where the measurement was expected.
 };
 
@@ -41,7 +40,7 @@ struct FitAgreement {
   int n = 0;
   int agree = 0;
   int out_of_memory = 0;  // Rows that ran out of memory.
-  int falsely_fits = 0;   // Of those: predicted to fit.
+  int falsely_fits = 0;   // Predicted to fit among those.
 
   int ran() const { return n - out_of_memory; }
   // Rows that ran and are predicted to fit.

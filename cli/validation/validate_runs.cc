@@ -102,7 +102,7 @@ class Validation {
         !run.ran_out_of_memory()) {
       return Skip(run, absl::StrCat("flagged: ", run.flag));
     }
-    absl::StatusOr<ExpressedRun> expressed = 
+    absl::StatusOr<ExpressedRun> expressed =
         ExpressRun(run, options_.profiles, options_.devices);
     if (!expressed.ok()) {
       return Skip(run, std::string(expressed.status().message()));
@@ -239,8 +239,7 @@ class Validation {
     report_.sources.back().score.regret.reset();
   }
 
-  void AddSource(const std::string& name,
-                 absl::Span<const PredictedRun> runs) {
+  void AddSource(const std::string& name, absl::Span<const PredictedRun> runs) {
     report_.sources.push_back(
         {.source = name,
          .score = ScoreRuns(runs, /*max_worst=*/0),

@@ -66,8 +66,10 @@ bool ParseCell(const std::vector<std::string>& cells, ResidualCell& cell) {
 
 std::string FormatResiduals(const ResidualTable& table) {
   std::string text =
-      "# Residuals of published training runs, measured / predicted at equally\n"
-      "# spaced quantiles, by what they depend on: the bands of predictions are\n"
+      "# Residuals of published training runs, measured / predicted at "
+      "equally\n"
+      "# spaced quantiles, by what they depend on: the bands of predictions "
+      "are\n"
       "# made of these. Made by `scripts/bands`; docs/accuracy.md has the "
       "method.\n"
       "# quantity,source,generation,framework,model,tp,scale,rows,ratios\n";

@@ -44,7 +44,8 @@ PredictionTraits TraitsOfPlan(const ResidualTable& table,
       if (stage.plan.parallelism.tp_degree >= kWideTp) traits.wide = true;
     }
   }
-  for (const GpuId& gpu : gpus) types.insert(cluster.nodes[gpu.node].device.type);
+  for (const GpuId& gpu : gpus)
+    types.insert(cluster.nodes[gpu.node].device.type);
   traits.generation = JoinGenerations(table, types);
   traits.scale = ScaleOf(static_cast<int>(gpus.size()));
   return traits;

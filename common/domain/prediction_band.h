@@ -18,8 +18,8 @@ struct Band {
 
 // How far the prediction of a plan may be off (docs/accuracy.md).
 struct PredictionBand {
-  Band time;    // Of the iteration time.
-  Band memory;  // Of the peak memory of a GPU.
+  Band time;    // Iteration time.
+  Band memory;  // Peak memory of a GPU.
   // The factor by which the times of two plans of one model on one cluster must
   // differ before a run is expected to agree which is faster: 1.1.
   double tie = 1;

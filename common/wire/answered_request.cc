@@ -54,9 +54,9 @@ void SetBand(PlanFile& file) {
   file.result.band.reset();
   if (pipelines.empty()) return;
   const ResidualTable& table = ShippedResiduals();
-  file.result.band = BandsOf(
-      table, TraitsOfPlan(table, file.model, file.cluster, pipelines,
-                          FrameworkOfRuntime(RuntimeOf(file))));
+  file.result.band =
+      BandsOf(table, TraitsOfPlan(table, file.model, file.cluster, pipelines,
+                                  FrameworkOfRuntime(RuntimeOf(file))));
 }
 
 }  // namespace tangram

@@ -19,10 +19,10 @@ namespace tangram {
 namespace {
 
 constexpr Constant kConstants[] = {
-    Constant::kGemmMaxFraction,    Constant::kGemmHalfFlops,
-    Constant::kAttentionFraction,  Constant::kMemoryFraction,
-    Constant::kHostLaunch,         Constant::kIntraNodeBandwidth,
-    Constant::kIntraNodeLatency,   Constant::kInterNodeBandwidth,
+    Constant::kGemmMaxFraction,   Constant::kGemmHalfFlops,
+    Constant::kAttentionFraction, Constant::kMemoryFraction,
+    Constant::kHostLaunch,        Constant::kIntraNodeBandwidth,
+    Constant::kIntraNodeLatency,  Constant::kInterNodeBandwidth,
     Constant::kInterNodeLatency};
 
 // Nothing that a fit finds is farther from the catalogue.
@@ -163,7 +163,8 @@ void ApplyCalibration(const Calibration& calibration, Cluster& cluster) {
 std::string FormatConstants(absl::Span<const CalibratedConstant> constants) {
   std::string text = absl::StrCat(
       "# Factors of the constants that a GPU and its links have without them,\n"
-      "# fitted to measured runs by tangram validate --calibrate. tangram plan\n"
+      "# fitted to measured runs by tangram validate --calibrate. tangram "
+      "plan\n"
       "# --constants takes this file.\ntangram_constants: ",
       kConstantsFileVersion, "\nconstants:\n");
   std::set<std::pair<std::string, Constant>> written;

@@ -63,8 +63,7 @@ DeviceEfficiency GeneralEfficiency(const PeakFlops& peak) {
 
 Link InterNodeLink(const CatalogueDevice& entry, int gpus_per_node) {
   Link link = entry.inter_node;
-  const double share =
-      std::min(1.0, 1.0 * gpus_per_node / entry.gpus_per_node);
+  const double share = std::min(1.0, 1.0 * gpus_per_node / entry.gpus_per_node);
   link.bandwidth_bytes_per_s = std::max(link.bandwidth_bytes_per_s * share,
                                         link.pair_bandwidth_bytes_per_s);
   return link;

@@ -79,14 +79,16 @@ absl::StatusOr<NodeGroup> ReadCommonFields(const ConfigField& field,
                            ReadGpusPerNode(field, known, group.assumptions));
   TANGRAM_ASSIGN_OR_RETURN(
       group.node.intra_node,
-      ReadOptionalLink(field, "intra_node",
-                       DefaultsOf(known, LinkPlace::kIntraNode, group.node.num_gpus),
-                       group.assumptions));
+      ReadOptionalLink(
+          field, "intra_node",
+          DefaultsOf(known, LinkPlace::kIntraNode, group.node.num_gpus),
+          group.assumptions));
   TANGRAM_ASSIGN_OR_RETURN(
       group.inter_node,
-      ReadOptionalLink(field, "inter_node",
-                       DefaultsOf(known, LinkPlace::kInterNode, group.node.num_gpus),
-                       group.inter_node_assumptions));
+      ReadOptionalLink(
+          field, "inter_node",
+          DefaultsOf(known, LinkPlace::kInterNode, group.node.num_gpus),
+          group.inter_node_assumptions));
   return group;
 }
 

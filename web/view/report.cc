@@ -29,18 +29,18 @@ Json AnswerView(const ReportedPlan& reported) {
   const PlanResult& result = file.result;
   const PipelinePlan& plan = *result.plan;
   Json view = {{"schedule", ScheduleName(plan.schedule)},
-          {"virtual_stages", plan.virtual_stages},
-          {"pipeline_microbatch_size", plan.pipeline_microbatch_size},
-          {"num_microbatches",
-           file.training.global_batch_size / plan.pipeline_microbatch_size},
-          {"stages", StagesView(file)},
-          {"prediction", PredictionView(plan, result.evaluation)},
-          {"lower_bound_s", result.lower_bound_s},
-          {"closed_form_s", result.closed_form_s},
-          {"any_plan_bound_s",
-           result.certificate.value_or(Certificate()).any_plan_s},
-          {"timeline", TimelineView(reported.timeline,
-                                    result.evaluation.iteration_time_s)}};
+               {"virtual_stages", plan.virtual_stages},
+               {"pipeline_microbatch_size", plan.pipeline_microbatch_size},
+               {"num_microbatches", file.training.global_batch_size /
+                                        plan.pipeline_microbatch_size},
+               {"stages", StagesView(file)},
+               {"prediction", PredictionView(plan, result.evaluation)},
+               {"lower_bound_s", result.lower_bound_s},
+               {"closed_form_s", result.closed_form_s},
+               {"any_plan_bound_s",
+                result.certificate.value_or(Certificate()).any_plan_s},
+               {"timeline", TimelineView(reported.timeline,
+                                         result.evaluation.iteration_time_s)}};
   if (result.band) view["band"] = BandView(*result.band);
   return view;
 }

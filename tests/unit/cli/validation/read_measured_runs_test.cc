@@ -73,18 +73,16 @@ struct CountColumn {
 class CountColumnTest : public ::testing::TestWithParam<CountColumn> {};
 
 TEST_P(CountColumnTest, IsReadIntoItsField) {
-  ASSERT_OK_AND_ASSIGN(
-      const auto runs,
-      Runs(RowWith(GetParam().column, "37"), "runs.csv"));
+  ASSERT_OK_AND_ASSIGN(const auto runs,
+                       Runs(RowWith(GetParam().column, "37"), "runs.csv"));
 
   ASSERT_THAT(runs, SizeIs(1));
   EXPECT_EQ(runs[0].*GetParam().field, 37);
 }
 
 TEST_P(CountColumnTest, IsZeroWhereTheSourceSaysNothing) {
-  ASSERT_OK_AND_ASSIGN(
-      const auto runs,
-      Runs(RowWith(GetParam().column, ""), "runs.csv"));
+  ASSERT_OK_AND_ASSIGN(const auto runs,
+                       Runs(RowWith(GetParam().column, ""), "runs.csv"));
 
   EXPECT_EQ(runs[0].*GetParam().field, 0);
 }
@@ -119,30 +117,26 @@ TEST(ParseMeasuredRunsTest, ReadsTheCountsThatARowMustHave) {
 }
 
 TEST(ParseMeasuredRunsTest, CountsMayBeInThousandsWithRemarks) {
-  ASSERT_OK_AND_ASSIGN(
-      const auto thousands,
-      Runs(RowWith("vocab", "250k (as printed)"), "x"));
-  ASSERT_OK_AND_ASSIGN(
-      const auto remark,
-      Runs(RowWith("vocab", "50257 (padded)"), "x"));
+  ASSERT_OK_AND_ASSIGN(const auto thousands,
+                       Runs(RowWith("vocab", "250k (as printed)"), "x"));
+  ASSERT_OK_AND_ASSIGN(const auto remark,
+                       Runs(RowWith("vocab", "50257 (padded)"), "x"));
 
   EXPECT_EQ(thousands[0].vocab_size, 250000);
   EXPECT_EQ(remark[0].vocab_size, 50257);
 }
 
 TEST(ParseMeasuredRunsTest, MixedDegreesAreLeftToThePlan) {
-  ASSERT_OK_AND_ASSIGN(const auto runs,
-                       Runs(RowWith("tp", "mixed"), "x"));
+  ASSERT_OK_AND_ASSIGN(const auto runs, Runs(RowWith("tp", "mixed"), "x"));
 
   EXPECT_EQ(runs[0].tp_degree, 0);
 }
 
 TEST(ParseMeasuredRunsTest, ReadsMeasurementsInTheirUnits) {
-  ASSERT_OK_AND_ASSIGN(
-      const auto runs,
-      Runs("gpu,num_gpus,gbs,iteration_s,mem_gib,predicted_s,"
-                        "params_b\nT4,4,8,1.5,2,1.25,6.7\n",
-                        "x"));
+  ASSERT_OK_AND_ASSIGN(const auto runs,
+                       Runs("gpu,num_gpus,gbs,iteration_s,mem_gib,predicted_s,"
+                            "params_b\nT4,4,8,1.5,2,1.25,6.7\n",
+                            "x"));
 
   EXPECT_THAT(runs[0].iteration_s, Optional(1.5));
   EXPECT_THAT(runs[0].memory_bytes, Optional(2147483648.0));  // 2 · 2^30.
@@ -150,11 +144,10 @@ TEST(ParseMeasuredRunsTest, ReadsMeasurementsInTheirUnits) {
 }
 
 TEST(ParseMeasuredRunsTest, BlankMeasurementsAreNone) {
-  ASSERT_OK_AND_ASSIGN(
-      const auto runs,
-      Runs("gpu,num_gpus,gbs,iteration_s,mem_gib,predicted_s\n"
-                        "T4,4,8,,,\n",
-                        "x"));
+  ASSERT_OK_AND_ASSIGN(const auto runs,
+                       Runs("gpu,num_gpus,gbs,iteration_s,mem_gib,predicted_s\n"
+                            "T4,4,8,,,\n",
+                            "x"));
 
   EXPECT_THAT(runs[0].iteration_s, Eq(std::nullopt));
   EXPECT_THAT(runs[0].memory_bytes, Eq(std::nullopt));
@@ -162,11 +155,10 @@ TEST(ParseMeasuredRunsTest, BlankMeasurementsAreNone) {
 }
 
 TEST(ParseMeasuredRunsTest, TheDerivedTimeStandsInForTheMeasuredOne) {
-  ASSERT_OK_AND_ASSIGN(
-      const auto runs,
-      Runs("gpu,num_gpus,gbs,iteration_s,iteration_s_derived\n"
-                        "T4,4,8,,3\nT4,4,8,2,3\n",
-                        "x"));
+  ASSERT_OK_AND_ASSIGN(const auto runs,
+                       Runs("gpu,num_gpus,gbs,iteration_s,iteration_s_derived\n"
+                            "T4,4,8,,3\nT4,4,8,2,3\n",
+                            "x"));
 
   EXPECT_THAT(runs[0].iteration_s, Optional(3.0));
   EXPECT_THAT(runs[1].iteration_s, Optional(2.0));
@@ -175,8 +167,7 @@ TEST(ParseMeasuredRunsTest, TheDerivedTimeStandsInForTheMeasuredOne) {
 TEST(ParseMeasuredRunsTest, SequenceParallelismMayBeUnsaid) {
   ASSERT_OK_AND_ASSIGN(
       const auto runs,
-      Runs("gpu,num_gpus,gbs,sp\nT4,4,8,\nT4,4,8,0\nT4,4,8,1\n",
-                        "x"));
+      Runs("gpu,num_gpus,gbs,sp\nT4,4,8,\nT4,4,8,0\nT4,4,8,1\n", "x"));
 
   EXPECT_THAT(runs[0].sequence_parallel, Eq(std::nullopt));
   EXPECT_THAT(runs[1].sequence_parallel, Optional(false));
@@ -193,16 +184,14 @@ TEST(ParseMeasuredRunsTest, RowsWithoutNamesAreNamedByFileAndLine) {
 }
 
 TEST(ParseMeasuredRunsTest, UnknownColumnsAreIgnored) {
-  ASSERT_OK_AND_ASSIGN(
-      const auto runs,
-      Runs(RowWith("weather", "fair"), "runs.csv"));
+  ASSERT_OK_AND_ASSIGN(const auto runs,
+                       Runs(RowWith("weather", "fair"), "runs.csv"));
 
   EXPECT_THAT(runs, SizeIs(1));
 }
 
 TEST(ParseMeasuredRunsTest, ATableMayBeEmpty) {
-  ASSERT_OK_AND_ASSIGN(const auto runs,
-                       Runs("gpu,num_gpus,gbs\n", "runs.csv"));
+  ASSERT_OK_AND_ASSIGN(const auto runs, Runs("gpu,num_gpus,gbs\n", "runs.csv"));
 
   EXPECT_THAT(runs, IsEmpty());
 }
@@ -241,10 +230,9 @@ TEST_P(BadCellTest, IsReportedWithLineColumnAndValue) {
       ParseMeasuredRuns(RowWith(bad.column, bad.value) + "T4,4,8,\n",
                         "runs.csv"));
 
-  EXPECT_THAT(read.bad_rows,
-              ElementsAre(absl::StrCat("runs.csv: line 2: ", bad.column, ": ",
-                                       bad.value, "; expected ",
-                                       bad.expected)));
+  EXPECT_THAT(read.bad_rows, ElementsAre(absl::StrCat(
+                                 "runs.csv: line 2: ", bad.column, ": ",
+                                 bad.value, "; expected ", bad.expected)));
   EXPECT_THAT(read.runs, SizeIs(1));  // The row after it.
 }
 

@@ -206,17 +206,17 @@ TEST(ValidateRunsTest, BandsDoNotKnowTheSourceThatTheyAreScoredOn) {
 
 TEST(ValidateRunsTest, ConstantsDoNotKnowTheSourceThatTheyAreScoredOn) {
   const std::vector<MeasuredRun> runs = RunsOfFourSources();
-  const ValidationReport report = ValidateRuns(
-      runs, {.calibration_rows = 4, .leave_one_source_out = true});
+  const ValidationReport report =
+      ValidateRuns(runs, {.calibration_rows = 4, .leave_one_source_out = true});
 
   for (const ValidatedGroup& group : report.groups) {
     EXPECT_THAT(group.runs, SizeIs(4));
     EXPECT_THAT(group.calibration, SizeIs(9));
   }
   // Fitted to 1.2, 1.3 and 3.0, which two of three rows are near.
-  EXPECT_NEAR(report.groups[0].runs[0].prediction.iteration_s /
-                  *runs[0].iteration_s,
-              1.25 / 1.1, 0.1);
+  EXPECT_NEAR(
+      report.groups[0].runs[0].prediction.iteration_s / *runs[0].iteration_s,
+      1.25 / 1.1, 0.1);
 }
 
 TEST(ValidateRunsTest, NamesRowsThatSayTheSame) {

@@ -13,8 +13,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::Gt;
 using ::testing::HasSubstr;
-using ::testing::Lt;
 using testing::kBadInput;
+using ::testing::Lt;
 using ::testing::SizeIs;
 using testing::StatusIs;
 
@@ -72,11 +72,10 @@ TEST(ResidualTableTest, SourcesThatShareTraitsCountMore) {
   PredictionTraits other = Ampere();
   other.generation = "hopper";
   other.framework = "Bridge";
-  const ResidualTable table{.cells = {Cell("a", Ampere(), {1.0}),
-                                      Cell("b", other, {2.0})}};
+  const ResidualTable table{
+      .cells = {Cell("a", Ampere(), {1.0}), Cell("b", other, {2.0})}};
 
-  EXPECT_THAT(ResidualQuantile(table, Quantity::kTime, Ampere(), 0.5),
-              Lt(1.3));
+  EXPECT_THAT(ResidualQuantile(table, Quantity::kTime, Ampere(), 0.5), Lt(1.3));
   EXPECT_THAT(ResidualQuantile(table, Quantity::kTime, other, 0.5), Gt(1.7));
 }
 
@@ -86,9 +85,8 @@ TEST(ResidualTableTest, WhatIsUnknownHasTheBandOfAll) {
   other.framework = "Bridge";
   PredictionTraits unknown = Ampere();
   unknown.framework = "";
-  const ResidualTable table{
-      .cells = {Cell("a", known, {0.98, 1.0, 1.02}),
-                Cell("b", other, {1.2, 1.25, 1.3})}};
+  const ResidualTable table{.cells = {Cell("a", known, {0.98, 1.0, 1.02}),
+                                      Cell("b", other, {1.2, 1.25, 1.3})}};
   const double known_width =
       ResidualQuantile(table, Quantity::kTime, known, 0.8) -
       ResidualQuantile(table, Quantity::kTime, known, 0.2);

@@ -54,11 +54,11 @@ TEST(ConstantsTest, BadFilesAreNamed) {
 
 TEST(ConstantsTest, AFileCorrectsTheGpusOfItsTypes) {
   const std::string path = ::testing::TempDir() + "/constants.yaml";
-  std::ofstream(path) << (
-      "tangram_constants: 1\nconstants:\n"
-      "  - {gpu: A, gemm_max_fraction: 0.5, attention_fraction: 1000}\n");
-  Cluster cluster = TestCluster(
-      {{"a", 1, 4, TestDevice("A")}, {"b", 1, 4, TestDevice("B")}});
+  std::ofstream(path)
+      << ("tangram_constants: 1\nconstants:\n"
+          "  - {gpu: A, gemm_max_fraction: 0.5, attention_fraction: 1000}\n");
+  Cluster cluster =
+      TestCluster({{"a", 1, 4, TestDevice("A")}, {"b", 1, 4, TestDevice("B")}});
   const DeviceEfficiency before = cluster.nodes[0].device.efficiency;
   ASSERT_THAT(ApplyConstantsFile(path, cluster), IsOk());
 
