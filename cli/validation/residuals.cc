@@ -1,5 +1,6 @@
 #include "cli/validation/residuals.h"
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -37,6 +38,28 @@ void AddOrders(absl::Span<const PredictedRun* const> runs, Cells& cells) {
     }
     before = run;
   }
+}
+
+// Returns the share of rows inside bands with these tails that do not know the
+// row's source.
+double CoverageWithout(const ResidualTable& table, Quantity quantity,
+                       double tail) {
+  double rows = 0;
+  double inside = 0;
+  for (const ResidualCell& cell : table.cells) {
+    if (cell.quantity != quantity) continue;
+    const ResidualDistribution others(table, quantity, cell.traits,
+                                      cell.source);
+    const double low = others.Quantile(tail);
+    const double high = others.Quantile(1 - tail);
+    const auto within =
+        std::count_if(cell.ratios.begin(), cell.ratios.end(),
+                      [&](double r) { return r >= low && r <= high; });
+    rows += cell.rows;
+    inside += 1.0 * cell.rows * static_cast<double>(within) /
+              static_cast<double>(cell.ratios.size());
+  }
+  return rows > 0 ? inside / rows : 1;
 }
 
 }  // namespace
@@ -81,6 +104,18 @@ void AddResiduals(absl::Span<const PredictedRun* const> runs,
                            .traits = traits,
                            .rows = static_cast<int>(ratios.size()),
                            .ratios = SummarizeRatios(std::move(ratios))});
+  }
+}
+
+void ChooseTails(ResidualTable& table) {
+  constexpr double kStep = 0.0025;
+  for (int i = 0; i < kNumQuantities; ++i) {
+    double& tail = table.tails[static_cast<size_t>(i)];
+    tail = kWidestTail;
+    while (tail > kStep && CoverageWithout(table, static_cast<Quantity>(i),
+                                           tail) < kBandCoverage) {
+      tail -= kStep;
+    }
   }
 }
 

@@ -25,6 +25,10 @@ PredictionTraits TraitsOfRun(const ResidualTable& table, const MeasuredRun& run,
 void AddResiduals(absl::Span<const PredictedRun* const> runs,
                   absl::string_view left_out, ResidualTable& table);
 
+// Sets the tails of a table so that the bands of each source, made without it,
+// hold kBandCoverage of the rows of all.
+void ChooseTails(ResidualTable& table);
+
 }  // namespace tangram
 
 #endif  // TANGRAM_CLI_VALIDATION_RESIDUALS_H_

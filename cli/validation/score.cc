@@ -78,13 +78,6 @@ std::string ComparableKey(const MeasuredRun& run) {
       "|");
 }
 
-void FitAgreement::Add(const FitAgreement& other) {
-  n += other.n;
-  agree += other.agree;
-  out_of_memory += other.out_of_memory;
-  falsely_fits += other.falsely_fits;
-}
-
 BandScore ScoreBands(absl::Span<const PredictedRun> runs, Quantity quantity) {
   BandScore score;
   std::vector<double> half_widths;

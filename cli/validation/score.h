@@ -45,7 +45,6 @@ struct FitAgreement {
   int ran() const { return n - out_of_memory; }
   // Rows that ran and are predicted to fit.
   int truly_fits() const { return agree - (out_of_memory - falsely_fits); }
-  void Add(const FitAgreement& other);
 };
 
 // How good the bands of the predictions are.

@@ -124,6 +124,7 @@ class Validation {
     }
     report_.residuals = generations_;
     AddResiduals(all, "", report_.residuals);
+    ChooseTails(report_.residuals);
     for (ValidatedGroup& group : report_.groups) {
       SetBands(all, group);
       group.score = ScoreRuns(group.runs, options_.worst_rows);
@@ -210,6 +211,7 @@ class Validation {
   void SetBands(absl::Span<const PredictedRun* const> all,
                 ValidatedGroup& group) const {
     ResidualTable others = generations_;
+    others.tails = report_.residuals.tails;
     if (options_.leave_one_source_out) {
       AddResiduals(all, group.source, others);
     }

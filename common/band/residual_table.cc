@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -19,10 +20,11 @@ constexpr double kRowsPower = 0.5;
 // that bands of sources left out hold about nine of ten of their rows and are
 // narrow (docs/accuracy.md).
 constexpr double kSameGeneration = 2;
-constexpr double kSameFramework = 2;
+constexpr double kSameFramework = 1.5;
 constexpr double kSameExperts = 6;
 constexpr double kSameWide = 2;
-constexpr double kSameScale = 3;
+constexpr double kSameScale = 4;
+constexpr double kSameFabric = 10;
 
 double Similarity(const PredictionTraits& a, const PredictionTraits& b) {
   double weight = 1;
@@ -34,57 +36,8 @@ double Similarity(const PredictionTraits& a, const PredictionTraits& b) {
   match(a.experts == b.experts, kSameExperts);
   match(a.wide == b.wide, kSameWide);
   match(a.scale == b.scale, kSameScale);
+  match(a.fast_fabric == b.fast_fabric, kSameFabric);
   return weight;
-}
-
-struct WeightedRatio {
-  double ratio = 1;
-  double weight = 0;
-};
-
-// Returns the ratios of a quantity by their weight for these traits, ascending.
-std::vector<WeightedRatio> WeightedRatios(const ResidualTable& table,
-                                          Quantity quantity,
-                                          const PredictionTraits& traits) {
-  std::map<absl::string_view, int> rows_of_source;
-  for (const ResidualCell& cell : table.cells) {
-    if (cell.quantity == quantity) rows_of_source[cell.source] += cell.rows;
-  }
-  std::vector<WeightedRatio> ratios;
-  for (const ResidualCell& cell : table.cells) {
-    if (cell.quantity != quantity) continue;
-    const double rows = rows_of_source[cell.source];
-    const double weight = Similarity(cell.traits, traits) * cell.rows *
-                          std::pow(rows, kRowsPower - 1) /
-                          static_cast<double>(cell.ratios.size());
-    for (const double ratio : cell.ratios) ratios.push_back({ratio, weight});
-  }
-  std::sort(ratios.begin(), ratios.end(),
-            [](const WeightedRatio& a, const WeightedRatio& b) {
-              return a.ratio < b.ratio;
-            });
-  return ratios;
-}
-
-// Interpolates between the ratios: each stands at the middle of its weight.
-double QuantileOf(const std::vector<WeightedRatio>& ratios, double q) {
-  if (ratios.empty()) return 1;
-  double total = 0;
-  for (const WeightedRatio& entry : ratios) total += entry.weight;
-  double below = 0;
-  double last_position = 0;
-  for (size_t i = 0; i < ratios.size(); ++i) {
-    const double position = (below + ratios[i].weight / 2) / total;
-    if (position >= q) {
-      if (i == 0) return ratios[0].ratio;
-      const double share = (q - last_position) / (position - last_position);
-      return ratios[i - 1].ratio +
-             share * (ratios[i].ratio - ratios[i - 1].ratio);
-    }
-    last_position = position;
-    below += ratios[i].weight;
-  }
-  return ratios.back().ratio;
 }
 
 }  // namespace
@@ -111,27 +64,67 @@ std::string ResidualTable::GenerationOf(absl::string_view type) const {
 std::vector<double> SummarizeRatios(std::vector<double> ratios) {
   std::sort(ratios.begin(), ratios.end());
   if (ratios.size() <= kKeptQuantiles) return ratios;
-  std::vector<WeightedRatio> weighted;
-  for (const double ratio : ratios) weighted.push_back({ratio, 1});
   std::vector<double> kept;
   for (int i = 0; i < kKeptQuantiles; ++i) {
-    kept.push_back(QuantileOf(weighted, (i + 0.5) / kKeptQuantiles));
+    // Value n stands at the middle of its share of the ratios.
+    const double at =
+        (i + 0.5) / kKeptQuantiles * static_cast<double>(ratios.size()) - 0.5;
+    const auto below = static_cast<size_t>(at);
+    const double share = at - static_cast<double>(below);
+    kept.push_back((1 - share) * ratios[below] + share * ratios[below + 1]);
   }
   return kept;
 }
 
-double ResidualQuantile(const ResidualTable& table, Quantity quantity,
-                        const PredictionTraits& traits, double q) {
-  return QuantileOf(WeightedRatios(table, quantity, traits), q);
+ResidualDistribution::ResidualDistribution(const ResidualTable& table,
+                                           Quantity quantity,
+                                           const PredictionTraits& traits,
+                                           absl::string_view left_out) {
+  std::map<absl::string_view, int> rows_of_source;
+  for (const ResidualCell& cell : table.cells) {
+    if (cell.quantity == quantity) rows_of_source[cell.source] += cell.rows;
+  }
+  // Entries hold weights until they are sorted.
+  for (const ResidualCell& cell : table.cells) {
+    if (cell.quantity != quantity) continue;
+    if (!left_out.empty() && cell.source == left_out) continue;
+    const double rows = rows_of_source[cell.source];
+    const double weight = Similarity(cell.traits, traits) * cell.rows *
+                          std::pow(rows, kRowsPower - 1) /
+                          static_cast<double>(cell.ratios.size());
+    for (const double ratio : cell.ratios) entries_.push_back({ratio, weight});
+  }
+  std::sort(entries_.begin(), entries_.end(),
+            [](const Entry& a, const Entry& b) { return a.ratio < b.ratio; });
+  double total = 0;
+  for (const Entry& entry : entries_) total += entry.position;
+  double below = 0;
+  for (Entry& entry : entries_) {
+    const double weight = entry.position;
+    entry.position = (below + weight / 2) / total;
+    below += weight;
+  }
+}
+
+double ResidualDistribution::Quantile(double q) const {
+  if (entries_.empty()) return 1;
+  const auto above = std::lower_bound(
+      entries_.begin(), entries_.end(), q,
+      [](const Entry& entry, double at) { return entry.position < at; });
+  if (above == entries_.begin()) return entries_.front().ratio;
+  if (above == entries_.end()) return entries_.back().ratio;
+  const Entry& below = *std::prev(above);
+  const double share =
+      (q - below.position) / (above->position - below.position);
+  return below.ratio + share * (above->ratio - below.ratio);
 }
 
 Band BandOf(const ResidualTable& table, Quantity quantity,
             const PredictionTraits& traits) {
-  const std::vector<WeightedRatio> ratios =
-      WeightedRatios(table, quantity, traits);
-  const double tail = (1 - kBandCoverage) / 2;
-  return {.low = QuantileOf(ratios, tail),
-          .high = QuantileOf(ratios, 1 - tail)};
+  const ResidualDistribution residuals(table, quantity, traits);
+  const double tail = table.tails[static_cast<size_t>(quantity)];
+  return {.low = residuals.Quantile(tail),
+          .high = residuals.Quantile(1 - tail)};
 }
 
 PredictionBand BandsOf(const ResidualTable& table,

@@ -1,8 +1,8 @@
 #ifndef TANGRAM_COMMON_BAND_RESIDUAL_TABLE_H_
 #define TANGRAM_COMMON_BAND_RESIDUAL_TABLE_H_
 
+#include <array>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,14 +29,18 @@ const char* QuantityName(Quantity quantity);  // "time"
 struct PredictionTraits {
   // Of the GPU: "ampere". Empty: unknown. Those of mixed GPUs are joined by +.
   std::string generation;
-  std::string framework;  // "Megatron-Core". Empty: unknown.
-  bool experts = false;   // A mixture of experts.
-  bool wide = false;      // At least 8 ranks share the tensors of a layer.
+  std::string framework;     // "Megatron-Core". Empty: unknown.
+  bool experts = false;      // A mixture of experts.
+  bool wide = false;         // At least 8 ranks share the tensors of a layer.
+  bool fast_fabric = false;  // GPUs of a node have NVLink or its like.
   // GPUs: 0, up to 8; 1, up to 64; 2, more.
   int scale = 0;
 
   auto operator<=>(const PredictionTraits&) const = default;
 };
+
+// The tail of quantiles of which nothing is unknown.
+inline constexpr double kWidestTail = (1 - kBandCoverage) / 2;
 
 // Returns PredictionTraits::scale.
 int ScaleOf(int num_gpus);
@@ -53,6 +57,11 @@ struct ResidualCell {
 
 struct ResidualTable {
   std::vector<ResidualCell> cells;
+  // Share of a band's runs on either side of it, by quantity. It is chosen so
+  // that bands of sources left out hold kBandCoverage of their rows: less than
+  // half of the rest, because a new source differs from all others.
+  std::array<double, kNumQuantities> tails = {kWidestTail, kWidestTail,
+                                              kWidestTail};
   // Generation of each GPU type.
   std::map<std::string, std::string> generations;
 
@@ -63,13 +72,27 @@ struct ResidualTable {
 // Summarises ratios as ResidualCell::ratios. Sorts them.
 std::vector<double> SummarizeRatios(std::vector<double> ratios);
 
-// Returns the measurement / prediction that a fraction `q` of runs of these
-// traits stays below. Sources weigh nearly the same, however many rows they
-// have; those that share traits weigh more. So an unknown framework or GPU has
-// the quantiles of all sources. 1 if the table has no residuals of the
-// quantity.
-double ResidualQuantile(const ResidualTable& table, Quantity quantity,
-                        const PredictionTraits& traits, double q);
+// The distribution of measurement / prediction for runs of these traits.
+// Sources weigh nearly the same, however many rows they have; those that share
+// traits weigh more. So an unknown framework or GPU has the quantiles of all
+// sources. Leaves out the source `left_out`; empty: none.
+class ResidualDistribution {
+ public:
+  ResidualDistribution(const ResidualTable& table, Quantity quantity,
+                       const PredictionTraits& traits,
+                       absl::string_view left_out = "");
+
+  // Returns the ratio that a fraction `q` of runs stays below. 1 if there are
+  // no residuals of the quantity.
+  double Quantile(double q) const;
+
+ private:
+  struct Entry {
+    double ratio = 1;
+    double position = 0;  // Share of the weight below its middle.
+  };
+  std::vector<Entry> entries_;  // Ascending.
+};
 
 // Returns the central band that holds kBandCoverage of the runs.
 Band BandOf(const ResidualTable& table, Quantity quantity,

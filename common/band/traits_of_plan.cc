@@ -17,6 +17,9 @@ bool HasExperts(const ModelSpec& model) {
                      [](const LayerSpec& layer) { return layer.is_moe(); });
 }
 
+// Between PCIe 5.0, 44 GB/s at most, and the slowest NVLink of a whole node.
+constexpr double kFastBytesPerS = 50e9;
+
 // Joins the generations of GPU types. Empty if one is unknown.
 std::string JoinGenerations(const ResidualTable& table,
                             const std::set<std::string>& types) {
@@ -26,6 +29,14 @@ std::string JoinGenerations(const ResidualTable& table,
   }
   if (generations.contains("")) return "";
   return absl::StrJoin(generations, "+");
+}
+
+void AddNode(const Node& node, std::set<std::string>& types,
+             PredictionTraits& traits) {
+  types.insert(node.device.type);
+  if (node.intra_node.bandwidth_bytes_per_s < kFastBytesPerS) {
+    traits.fast_fabric = false;
+  }
 }
 
 }  // namespace
@@ -55,11 +66,13 @@ PredictionTraits TraitsOfCluster(const ResidualTable& table,
                                  const ModelSpec& model, const Cluster& cluster,
                                  absl::string_view framework) {
   std::set<std::string> types;
-  for (const Node& node : cluster.nodes) types.insert(node.device.type);
-  return {.generation = JoinGenerations(table, types),
-          .framework = std::string(framework),
-          .experts = HasExperts(model),
-          .scale = ScaleOf(cluster.num_gpus())};
+  PredictionTraits traits{.framework = std::string(framework),
+                          .experts = HasExperts(model),
+                          .fast_fabric = true,
+                          .scale = ScaleOf(cluster.num_gpus())};
+  for (const Node& node : cluster.nodes) AddNode(node, types, traits);
+  traits.generation = JoinGenerations(table, types);
+  return traits;
 }
 
 absl::string_view FrameworkOfRuntime(absl::string_view runtime) {

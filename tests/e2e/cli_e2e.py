@@ -329,7 +329,7 @@ class ValidateTest(Folder):
         self.assertRegex(shown, r"lab +2 +[\d.]+ %")
         self.assertIn("Ran: 2 of 2 such runs predicted to fit", shown)
         self.assertRegex(self.read("residuals.csv"),
-                         r"(?m)^time,lab,ampere,Megatron-LM,dense,narrow,0,2,")
+                         r"(?m)^time,lab,ampere,Megatron-LM,dense,narrow,fast,0,2,")
 
     def test_constants_of_a_new_gpu_are_fitted_and_planned_with(self):
         self.write("new.yaml", """groups:

@@ -21,7 +21,10 @@ using testing::StatusIs;
 constexpr double kExact = 1e-9;
 
 PredictionTraits Ampere() {
-  return {.generation = "ampere", .framework = "FSDP", .scale = 1};
+  return {.generation = "ampere",
+          .framework = "FSDP",
+          .fast_fabric = true,
+          .scale = 1};
 }
 
 ResidualCell Cell(const std::string& source, const PredictionTraits& traits,
@@ -31,6 +34,11 @@ ResidualCell Cell(const std::string& source, const PredictionTraits& traits,
           .traits = traits,
           .rows = rows,
           .ratios = std::move(ratios)};
+}
+
+double ResidualQuantile(const ResidualTable& table, Quantity quantity,
+                        const PredictionTraits& traits, double q) {
+  return ResidualDistribution(table, quantity, traits).Quantile(q);
 }
 
 TEST(ResidualTableTest, AQuantileIsOfAllRatios) {
@@ -47,6 +55,24 @@ TEST(ResidualTableTest, AQuantileIsOfAllRatios) {
               kExact);
   EXPECT_NEAR(ResidualQuantile(table, Quantity::kTime, Ampere(), 1), 1.2,
               kExact);
+}
+
+TEST(ResidualTableTest, ASourceCanBeLeftOut) {
+  const ResidualTable table{
+      .cells = {Cell("a", Ampere(), {0.9, 1.1}), Cell("b", Ampere(), {5})}};
+
+  EXPECT_EQ(
+      ResidualDistribution(table, Quantity::kTime, Ampere(), "a").Quantile(0.5),
+      5);
+}
+
+TEST(ResidualTableTest, BandsGoAsFarAsTheTails) {
+  ResidualTable table{.cells = {Cell("a", Ampere(), {1, 2, 3, 4, 5})}};
+  table.tails = {0.1, 0, 0};
+
+  const Band band = BandOf(table, Quantity::kTime, Ampere());
+  EXPECT_NEAR(band.low, 1, kExact);
+  EXPECT_NEAR(band.high, 5, kExact);
 }
 
 TEST(ResidualTableTest, OtherQuantitiesDoNotCount) {
@@ -121,6 +147,8 @@ TEST(ResidualTableTest, IsWrittenAndReadBack) {
                       .generations = {{"A100-80", "ampere"}}};
   table.cells[0].traits.experts = true;
   table.cells[0].traits.wide = true;
+  table.cells[0].traits.fast_fabric = true;
+  table.tails = {0.02, 0.03, 0.04};
   ASSERT_OK_AND_ASSIGN(const ResidualTable read,
                        ParseResiduals(FormatResiduals(table)));
 
@@ -129,15 +157,17 @@ TEST(ResidualTableTest, IsWrittenAndReadBack) {
   EXPECT_EQ(read.cells[0].traits, table.cells[0].traits);
   EXPECT_EQ(read.cells[0].rows, 2);
   EXPECT_THAT(read.cells[0].ratios, ElementsAre(0.9, 1.125));
+  EXPECT_EQ(read.tails, table.tails);
   EXPECT_EQ(read.GenerationOf("A100-80"), "ampere");
   EXPECT_EQ(read.GenerationOf("XPU-9"), "");
 }
 
 TEST(ResidualTableTest, BadLinesAreNamed) {
   for (const char* line :
-       {"weight,a,,,dense,narrow,0,1,1", "time,a,,,thick,narrow,0,1,1",
-        "time,a,,,dense,narrow,0,0,1", "time,a,,,dense,narrow,0,1,-1",
-        "time,a,,,dense,narrow,0,2,1.2 1.1", "time,a"}) {
+       {"weight,a,,,dense,narrow,fast,0,1,1",
+        "time,a,,,thick,narrow,fast,0,1,1", "time,a,,,dense,narrow,fast,0,0,1",
+        "time,a,,,dense,narrow,fast,0,1,-1",
+        "time,a,,,dense,narrow,fast,0,2,1.2 1.1", "time,a", "tail,time,0.2"}) {
     EXPECT_THAT(ParseResiduals(std::string("# of\n") + line),
                 StatusIs(kBadInput, HasSubstr("line 2: ")));
   }
