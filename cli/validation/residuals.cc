@@ -109,11 +109,14 @@ void AddResiduals(absl::Span<const PredictedRun* const> runs,
 
 void ChooseTails(ResidualTable& table) {
   constexpr double kStep = 0.0025;
+  // Beyond, one source decides how wide the bands of all others are.
+  constexpr double kNarrowestTail = kWidestTail / 2;
   for (int i = 0; i < kNumQuantities; ++i) {
     double& tail = table.tails[static_cast<size_t>(i)];
     tail = kWidestTail;
-    while (tail > kStep && CoverageWithout(table, static_cast<Quantity>(i),
-                                           tail) < kBandCoverage) {
+    while (tail > kNarrowestTail &&
+           CoverageWithout(table, static_cast<Quantity>(i), tail) <
+               kBandCoverage) {
       tail -= kStep;
     }
   }
