@@ -109,6 +109,9 @@ void AddResiduals(absl::Span<const PredictedRun* const> runs,
 
 void ChooseTails(ResidualTable& table) {
   constexpr double kStep = 0.0025;
+  // A bit less than kBandCoverage, for narrower bands: the last rows of a few
+  // sources are far from all others.
+  constexpr double kLeastCoverage = 0.87;
   // Beyond, one source decides how wide the bands of all others are.
   constexpr double kNarrowestTail = kWidestTail / 2;
   for (int i = 0; i < kNumQuantities; ++i) {
@@ -116,7 +119,7 @@ void ChooseTails(ResidualTable& table) {
     tail = kWidestTail;
     while (tail > kNarrowestTail &&
            CoverageWithout(table, static_cast<Quantity>(i), tail) <
-               kBandCoverage) {
+               kLeastCoverage) {
       tail -= kStep;
     }
   }

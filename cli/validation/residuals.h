@@ -26,8 +26,8 @@ void AddResiduals(absl::Span<const PredictedRun* const> runs,
                   absl::string_view left_out, ResidualTable& table);
 
 // Sets the tails of a table so that the bands of each source, made without it,
-// hold kBandCoverage of the rows of all, as far as this takes no tails below
-// half of kWidestTail.
+// hold nearly kBandCoverage of the rows of all, as far as this takes no tails
+// below half of kWidestTail.
 void ChooseTails(ResidualTable& table);
 
 }  // namespace tangram

@@ -15,15 +15,15 @@ namespace {
 constexpr int kKeptQuantiles = 10;
 // A source of n rows weighs n^kRowsPower: more rows tell more of one cluster,
 // and little of others.
-constexpr double kRowsPower = 0.5;
+constexpr double kRowsPower = 0.25;
 // How much more the residuals of a source weigh that shares a trait. Chosen so
 // that bands of sources left out hold about nine of ten of their rows and are
 // narrow (docs/accuracy.md).
 constexpr double kSameGeneration = 2;
 constexpr double kSameFramework = 1.5;
 constexpr double kSameExperts = 6;
-constexpr double kSameWide = 2;
-constexpr double kSameScale = 4;
+constexpr double kSameWide = 1.5;
+constexpr double kSameScale = 3;
 constexpr double kSameFabric = 10;
 
 double Similarity(const PredictionTraits& a, const PredictionTraits& b) {

@@ -58,8 +58,8 @@ struct ResidualCell {
 struct ResidualTable {
   std::vector<ResidualCell> cells;
   // Share of a band's runs on either side of it, by quantity. It is chosen so
-  // that bands of sources left out hold kBandCoverage of their rows: less than
-  // half of the rest, because a new source differs from all others.
+  // that bands of sources left out hold about kBandCoverage of their rows: less
+  // than half of the rest, because a new source differs from all others.
   std::array<double, kNumQuantities> tails = {kWidestTail, kWidestTail,
                                               kWidestTail};
   // Generation of each GPU type.

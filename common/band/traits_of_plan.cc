@@ -55,8 +55,10 @@ PredictionTraits TraitsOfPlan(const ResidualTable& table,
       if (stage.plan.parallelism.tp_degree >= kWideTp) traits.wide = true;
     }
   }
-  for (const GpuId& gpu : gpus)
-    types.insert(cluster.nodes[gpu.node].device.type);
+  traits.fast_fabric = true;
+  for (const GpuId& gpu : gpus) {
+    AddNode(cluster.nodes[gpu.node], types, traits);
+  }
   traits.generation = JoinGenerations(table, types);
   traits.scale = ScaleOf(static_cast<int>(gpus.size()));
   return traits;
