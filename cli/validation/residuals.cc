@@ -114,12 +114,11 @@ void ChooseTails(ResidualTable& table) {
   constexpr double kLeastCoverage = 0.87;
   // Beyond, one source decides how wide the bands of all others are.
   constexpr double kNarrowestTail = kWidestTail / 2;
-  for (int i = 0; i < kNumQuantities; ++i) {
-    double& tail = table.tails[static_cast<size_t>(i)];
+  for (const Quantity quantity : {Quantity::kTime, Quantity::kMemory}) {
+    double& tail = table.tails[static_cast<size_t>(quantity)];
     tail = kWidestTail;
     while (tail > kNarrowestTail &&
-           CoverageWithout(table, static_cast<Quantity>(i), tail) <
-               kLeastCoverage) {
+           CoverageWithout(table, quantity, tail) < kLeastCoverage) {
       tail -= kStep;
     }
   }

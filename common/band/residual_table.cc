@@ -129,10 +129,12 @@ Band BandOf(const ResidualTable& table, Quantity quantity,
 
 PredictionBand BandsOf(const ResidualTable& table,
                        const PredictionTraits& traits) {
-  const Band order = BandOf(table, Quantity::kOrder, traits);
+  const ResidualDistribution orders(table, Quantity::kOrder, traits);
+  constexpr double kTail = (1 - kTieCoverage) / 2;
   return {.time = BandOf(table, Quantity::kTime, traits),
           .memory = BandOf(table, Quantity::kMemory, traits),
-          .tie = std::max({1.0, order.high, 1 / order.low})};
+          .tie = std::max(
+              {1.0, orders.Quantile(1 - kTail), 1 / orders.Quantile(kTail)})};
 }
 
 const ResidualTable& ShippedResiduals() {

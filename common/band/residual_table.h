@@ -42,6 +42,10 @@ struct PredictionTraits {
 // The tail of quantiles of which nothing is unknown.
 inline constexpr double kWidestTail = (1 - kBandCoverage) / 2;
 
+// The share of pairs of plans whose predicted ratio of times is off by less
+// than a tie. Pairs at its edge are in the right order five times of six.
+inline constexpr double kTieCoverage = 2.0 / 3;
+
 // Returns PredictionTraits::scale.
 int ScaleOf(int num_gpus);
 
@@ -57,7 +61,8 @@ struct ResidualCell {
 
 struct ResidualTable {
   std::vector<ResidualCell> cells;
-  // Share of a band's runs on either side of it, by quantity. It is chosen so
+  // Share of a band's runs on either side of it, by quantity; that of kOrder is
+  // not used. It is chosen so
   // that bands of sources left out hold about kBandCoverage of their rows: less
   // than half of the rest, because a new source differs from all others.
   std::array<double, kNumQuantities> tails = {kWidestTail, kWidestTail,

@@ -48,8 +48,7 @@ bool ParseTail(const std::vector<std::string>& cells, ResidualTable& table) {
   Quantity quantity;
   double tail = 0;
   if (cells.size() != kShortCells || !ParseQuantity(cells[1], quantity) ||
-      !absl::SimpleAtod(cells[2], &tail) || !(tail >= 0) ||
-      tail > kWidestTail) {
+      !absl::SimpleAtod(cells[2], &tail) || !(tail >= 0) || tail >= 0.5) {
     return false;
   }
   table.tails[static_cast<size_t>(quantity)] = tail;

@@ -124,10 +124,14 @@ TEST(ResidualTableTest, WhatIsUnknownHasTheBandOfAll) {
 }
 
 TEST(ResidualTableTest, ATieIsTheWiderSideOfOrders) {
-  ResidualTable table{.cells = {Cell("a", Ampere(), {0.8, 1.1})}};
+  ResidualTable table{.cells = {Cell("a", Ampere(), {0.5, 0.8, 1.1, 1.4})}};
   table.cells[0].quantity = Quantity::kOrder;
 
-  EXPECT_NEAR(BandsOf(table, Ampere()).tie, 1.25, kExact);  // 1 / 0.8.
+  // A sixth of the pairs is below 0.55: the four stand at 1/8, 3/8, 5/8 and
+  // 7/8.
+  const ResidualDistribution orders(table, Quantity::kOrder, Ampere());
+  EXPECT_NEAR(orders.Quantile(1.0 / 6), 0.55, kExact);
+  EXPECT_NEAR(BandsOf(table, Ampere()).tie, 1 / 0.55, kExact);
   EXPECT_EQ(BandsOf({}, Ampere()).tie, 1);
 }
 
@@ -167,7 +171,7 @@ TEST(ResidualTableTest, BadLinesAreNamed) {
        {"weight,a,,,dense,narrow,fast,0,1,1",
         "time,a,,,thick,narrow,fast,0,1,1", "time,a,,,dense,narrow,fast,0,0,1",
         "time,a,,,dense,narrow,fast,0,1,-1",
-        "time,a,,,dense,narrow,fast,0,2,1.2 1.1", "time,a", "tail,time,0.2"}) {
+        "time,a,,,dense,narrow,fast,0,2,1.2 1.1", "time,a", "tail,time,0.5"}) {
     EXPECT_THAT(ParseResiduals(std::string("# of\n") + line),
                 StatusIs(kBadInput, HasSubstr("line 2: ")));
   }
