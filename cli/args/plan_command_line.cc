@@ -10,7 +10,6 @@
 #include "cli/args/shared_options.h"
 
 namespace tangram {
-namespace {
 
 void AddSearch(CLI::App& app, PlanOptions& plan) {
   app.add_option("--microbatch", plan.pipeline_microbatch_size,
@@ -81,6 +80,8 @@ void AddConstraints(CLI::App& app, ConstraintChoice& constraints) {
                  "the whole layer [what is fastest]")
       ->type_name("none|selective|full");
 }
+
+namespace {
 
 constexpr char kPlanFooter[] = R"(
 Examples:

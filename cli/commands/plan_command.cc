@@ -51,22 +51,6 @@ absl::Status StopReason(const PlanOptions& options, const StopCondition& stop) {
       absl::StrCat("interrupted; job ", options.job_id, " goes on"));
 }
 
-absl::StatusOr<PlanningSetup> SetupOf(const PlanOptions& options) {
-  PlanningSetup setup{.parallelizer = options.parallelizer,
-                      .planner = options.planner,
-                      .search = options.search,
-                      .num_threads = options.num_threads,
-                      .coordinator = options.coordinator,
-                      .job_id = options.job_id,
-                      .priority = options.priority};
-  TANGRAM_ASSIGN_OR_RETURN(setup.planner_options,
-                           ParsePlannerOptions(options.planner_options));
-  if (setup.parallelizer.empty()) {
-    setup.parallelizer = std::string(kSuitableParallelizers);
-  }
-  return setup;
-}
-
 // Returns which parallelizers plan `request` if none is named: "aceso, the
 // default for dense models, with uniform as scout".
 std::string DescribeDefault(const PlanRequest& request) {
@@ -312,7 +296,7 @@ CommandResult Run(const PlanOptions& options, Console& console) {
                             .timeline_file = options.timeline_file};
   TANGRAM_RETURN_IF_ERROR(CheckPlanOutputs(options, outputs));
   TANGRAM_ASSIGN_OR_RETURN(const PlanRequest request, MakePlanRequest(options));
-  TANGRAM_ASSIGN_OR_RETURN(const PlanningSetup setup, SetupOf(options));
+  TANGRAM_ASSIGN_OR_RETURN(const PlanningSetup setup, PlanningSetupOf(options));
   if (!options.request_file.empty() || options.detach) {
     // There will be no answer to hold the note.
     console.err << WrapText(PrecisionNote(options, request), /*indent=*/0,
