@@ -16,8 +16,9 @@
 namespace tangram {
 
 // The cluster: a file, and the number of nodes to keep of some of its groups.
+// Or no file, and the number of cloud instances of each type.
 struct ClusterChoice {
-  std::string file;                   // YAML or JSON.
+  std::string file;                   // YAML or JSON; empty: of instances.
   std::string nodes;                  // "t4=2,v100=2"; empty: all.
   std::vector<std::string> profiles;  // Files, each for GPUs of its type.
   std::string constants_file;         // See calibrated_constants.h.

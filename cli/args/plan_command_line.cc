@@ -78,6 +78,8 @@ void AddConstraints(CLI::App& app, ConstraintChoice& constraints) {
   app.add_option("--recompute", constraints.recompute,
                  "What every layer recomputes: nothing, the attention core, or "
                  "the whole layer [what is fastest]")
+      ->check(Check([](const std::string& text) { return !text.empty(); },
+                    "none, selective or full"))
       ->type_name("none|selective|full");
 }
 

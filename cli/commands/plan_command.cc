@@ -80,6 +80,14 @@ std::string PrecisionNote(const PlanOptions& options,
       .note;
 }
 
+// Returns what the model has and the layers of the plan do not. Empty: nothing.
+std::string UnplannedNote(const PlanRequest& request) {
+  const std::vector<std::string>& unplanned = request.model.details.unplanned;
+  if (unplanned.empty()) return "";
+  return absl::StrCat("not planned of ", request.model.name, ": ",
+                      absl::StrJoin(unplanned, "; "));
+}
+
 // Returns a tracer for planning in this process.
 std::unique_ptr<PlanTracer> MakeTracer() {
   return std::make_unique<PlanTracer>(
@@ -104,7 +112,8 @@ absl::Status CheckTrace(const PlanOptions& options) {
 }
 
 // Plans in this process or on a coordinator. Notes in the answer say what was
-// chosen for the caller: the parallelizers and the precision.
+// chosen for the caller, the parallelizers and the precision, and what the
+// model's layers lack.
 absl::StatusOr<PlanFile> MakePlan(const PlanOptions& options,
                                   const PlanRequest& request,
                                   const PlanningSetup& setup, Console& console,
@@ -124,6 +133,9 @@ absl::StatusOr<PlanFile> MakePlan(const PlanOptions& options,
   if (!file.ok() && stop.ShouldStop()) return StopReason(options, stop);
   if (std::string note = PrecisionNote(options, request);
       file.ok() && !note.empty()) {
+    file->result.notes.push_back(std::move(note));
+  }
+  if (std::string note = UnplannedNote(request); file.ok() && !note.empty()) {
     file->result.notes.push_back(std::move(note));
   }
   if (file.ok() && options.parallelizer.empty() &&
