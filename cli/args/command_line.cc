@@ -127,6 +127,10 @@ void AddValidate(CLI::App& app, ValidateOptions& validate) {
                  "for each GPU type")
       ->allow_extra_args(false)
       ->type_name("FILE");
+  app.add_option("--cluster", validate.cluster_file,
+                 "Describe GPUs and links by this cluster file where it has "
+                 "the GPU type of a row")
+      ->type_name("FILE");
   app.add_option("--calibrate", validate.calibration_rows,
                  "Fit the constants of each cluster to N of its rows and score "
                  "the others")
@@ -137,6 +141,10 @@ void AddValidate(CLI::App& app, ValidateOptions& validate) {
       ->capture_default_str();
   app.add_flag("--include-flagged", validate.include_flagged,
                "Also score rows that their source marks as doubtful");
+  AddMemoryMargin(app, validate.memory_margin);
+  app.add_flag("--leave-one-source-out", validate.leave_one_source_out,
+               "Fit constants and bands without the source that they are "
+               "scored on");
   app.add_option("--worst", validate.worst_rows,
                  "List this many of the worst rows of each source")
       ->capture_default_str()
@@ -144,7 +152,11 @@ void AddValidate(CLI::App& app, ValidateOptions& validate) {
   app.add_flag("--markdown", validate.markdown,
                "Print only the table of scores, as Markdown");
   app.add_option("--output", validate.output_file,
-                 "Write measured and predicted values of each row as CSV")
+                 "Write measured and predicted values of each row as CSV; to a "
+                 "name that ends in .yaml, the fitted constants")
+      ->type_name("FILE");
+  app.add_option("--residuals", validate.residuals_file,
+                 "Write the residuals of which bands are made as CSV")
       ->type_name("FILE");
 }
 

@@ -51,6 +51,7 @@ void AddCompare(CLI::App& app, CompareOptions& compare) {
   PlanOptions& plan = compare.plan;
   AddCluster(app, plan.cluster, /*required=*/true);
   AddProfiles(app, plan.cluster);
+  AddMemoryMargin(app, plan.cluster.memory_margin);
   AddModel(app, plan.model, /*required=*/true);
   AddTraining(app, plan.training, /*required=*/true);
   AddSearch(app, compare);

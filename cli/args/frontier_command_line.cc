@@ -51,6 +51,7 @@ void AddFrontier(CLI::App& app, FrontierOptions& frontier) {
           "all, of groups that are not named [0 to all of every group]")
       ->type_name("GROUP=NUMBERS,...");
   AddProfiles(app, plan.cluster);
+  AddMemoryMargin(app, plan.cluster.memory_margin);
   AddModel(app, plan.model, /*required=*/true);
   AddTraining(app, plan.training, /*required=*/true);
   AddConstraints(app, plan.constraints);

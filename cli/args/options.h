@@ -21,6 +21,9 @@ struct ClusterChoice {
   std::string file;                   // YAML or JSON; empty: of instances.
   std::string nodes;                  // "t4=2,v100=2"; empty: all.
   std::vector<std::string> profiles;  // Files, each for GPUs of its type.
+  std::string constants_file;         // See calibrated_constants.h.
+  // Share of each GPU's memory that new plans leave free; empty: the default.
+  std::optional<double> memory_margin;
 };
 
 // The model: a built-in name or a file, and the number of transformer layers.
@@ -224,12 +227,17 @@ struct ShowProfileOptions {
 struct ValidateOptions {
   std::vector<std::string> files;  // CSV, see docs/validation.md.
   std::vector<std::string> profiles;
+  std::string cluster_file;  // Describes GPUs; empty: those of the catalogue.
   int calibration_rows = 0;
   uint64_t seed = 0;
   bool include_flagged = false;
   int worst_rows = 3;
-  std::string output_file;  // Predictions as CSV; empty: none.
-  bool markdown = false;    // Print the table of scores alone, as Markdown.
+  bool leave_one_source_out = false;
+  std::optional<double> memory_margin;  // As in ClusterChoice.
+  std::string residuals_file;  // For the bands of predictions; empty: none.
+  // Predictions as CSV, or fitted constants as YAML; empty: none.
+  std::string output_file;
+  bool markdown = false;  // Print the table of scores alone, as Markdown.
 };
 
 struct ModelsOptions {};

@@ -101,6 +101,7 @@ void AddPlan(CLI::App& app, PlanOptions& plan) {
   app.footer(absl::StrCat(kPlanFooter, HelpFooter()));
   AddCluster(app, plan.cluster, /*required=*/true);
   AddProfiles(app, plan.cluster);
+  AddMemoryMargin(app, plan.cluster.memory_margin);
   AddModel(app, plan.model, /*required=*/true);
   AddTraining(app, plan.training, /*required=*/true);
   AddConstraints(app, plan.constraints);

@@ -11,9 +11,11 @@
 #include "common/base/status_macros.h"
 #include "common/parallelizer/parallelizer_list.h"
 #include "formats/config/attach_profile_files.h"
+#include "formats/config/calibrated_constants.h"
 #include "formats/config/cluster_file.h"
 #include "formats/config/instance_cluster.h"
 #include "formats/config/limit_nodes.h"
+#include "formats/config/memory_margin.h"
 #include "formats/config/model_file.h"
 #include "formats/config/training_names.h"
 #include "frameworks/framework_table.h"
@@ -70,6 +72,9 @@ absl::StatusOr<Cluster> LoadCluster(const ClusterChoice& choice) {
                                                 ? InstanceCluster(counts)
                                                 : LoadClusterFile(choice.file));
   TANGRAM_RETURN_IF_ERROR(AttachProfileFiles(choice.profiles, cluster));
+  if (!choice.constants_file.empty()) {
+    TANGRAM_RETURN_IF_ERROR(ApplyConstantsFile(choice.constants_file, cluster));
+  }
   if (rented || counts.empty()) return cluster;
   TANGRAM_RETURN_IF_ERROR(LimitNodes(counts, cluster));
   return cluster;
@@ -104,6 +109,8 @@ absl::StatusOr<PlanRequest> MakePlanRequest(const PlanOptions& options) {
   PlanRequest request{.pipeline_microbatch_size =
                           options.pipeline_microbatch_size};
   TANGRAM_ASSIGN_OR_RETURN(request.cluster, LoadCluster(options.cluster));
+  KeepMemoryFree(options.cluster.memory_margin.value_or(kDefaultMemoryMargin),
+                 request.cluster.MakeOwn());
   TANGRAM_ASSIGN_OR_RETURN(
       LoadedModel loaded,
       LoadModelAndUsualLength(

@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <optional>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/args/exit_code.h"
 #include "cli/args/option_checks.h"
+#include "formats/config/memory_margin.h"
 
 namespace tangram {
 namespace {
@@ -122,12 +124,24 @@ void AddProgress(CLI::App& app, ProgressMode& progress) {
       ->type_name("WHEN");
 }
 
+void AddMemoryMargin(CLI::App& app, std::optional<double>& margin) {
+  app.add_option("--memory-margin", margin,
+                 absl::StrCat("Leave this share of each GPU's memory free [",
+                              kDefaultMemoryMargin, "]"))
+      ->check(CLI::Range(0.0, kMostMemoryMargin))
+      ->type_name("FRACTION");
+}
+
 void AddProfiles(CLI::App& app, ClusterChoice& cluster) {
   app.add_option("--profile", cluster.profiles,
                  "Use these measurements for GPUs of their type; may be given "
                  "several times")
       ->type_name("FILE")
       ->allow_extra_args(false);
+  app.add_option("--constants", cluster.constants_file,
+                 "Correct the constants of GPUs and links by this file of "
+                 "tangram validate --calibrate")
+      ->type_name("FILE");
 }
 
 void AddEffort(CLI::App& app, PlanOptions& plan) {

@@ -1,6 +1,7 @@
 #ifndef TANGRAM_CLI_ARGS_SHARED_OPTIONS_H_
 #define TANGRAM_CLI_ARGS_SHARED_OPTIONS_H_
 
+#include <optional>
 #include <string>
 
 #include "CLI/CLI.hpp"
@@ -14,6 +15,9 @@ namespace tangram {
 // Returns the text below the options: JSON errors and exit codes.
 std::string HelpFooter();
 void AddCluster(CLI::App& app, ClusterChoice& cluster, bool required);
+// Adds --memory-margin.
+void AddMemoryMargin(CLI::App& app, std::optional<double>& margin);
+// Adds --profile and --constants.
 void AddProfiles(CLI::App& app, ClusterChoice& cluster);
 void AddModel(CLI::App& app, ModelChoice& model, bool required);
 void AddTraining(CLI::App& app, TrainingChoice& training, bool required);

@@ -103,6 +103,11 @@ absl::Status CheckOverrides(const EvaluateOptions& options) {
   if (options.cluster.file.empty() && !options.cluster.nodes.empty()) {
     return absl::InvalidArgumentError("--nodes: expected --cluster with it");
   }
+  // The cluster of a plan has its constants already.
+  if (options.cluster.file.empty() && !options.cluster.constants_file.empty()) {
+    return absl::InvalidArgumentError(
+        "--constants: expected --cluster with it");
+  }
   if (options.model.name_or_file.empty() && options.model.num_layers) {
     return absl::InvalidArgumentError("--layers: expected --model with it");
   }
@@ -136,7 +141,7 @@ CommandResult Run(const EvaluateOptions& options, Console& console) {
     } else {
       PrintStages(file, console);
       console.out << "\n";
-      PrintPrediction(file.result.evaluation, console);
+      PrintPrediction(file.result, console);
     }
     PrintNotes(MissingUnits(file), console);
   }

@@ -134,7 +134,7 @@ absl::Status PrintWhatRuns(const ExportOptions& options, PlanFile file,
   if (file.result.replicated_plan) {
     PrintPipelines(file, console);
   } else {
-    PrintPrediction(file.result.evaluation, console);
+    PrintPrediction(file.result, console);
   }
   return absl::OkStatus();
 }

@@ -11,6 +11,7 @@
 #include "common/sim/explain_plan.h"
 #include "common/sim/explain_replicated_plan.h"
 #include "common/sim/play_pipeline.h"
+#include "common/wire/answered_request.h"
 #include "formats/config/text_file.h"
 
 namespace tangram {
@@ -45,6 +46,7 @@ absl::Status EvaluateReplicated(const std::string& source_name, PlanFile& file,
   file.explanation =
       ExplainReplicatedPlan(file.model, file.cluster, file.training, plan,
                             file.result.replicated_evaluation);
+  SetBand(file);
   return absl::OkStatus();
 }
 
@@ -79,6 +81,7 @@ absl::Status EvaluatePlanFile(const std::string& source_name, PlanFile& file,
   }
   file.explanation =
       ExplainPlan(file.model, file.cluster, plan, file.result.evaluation);
+  SetBand(file);
   return absl::OkStatus();
 }
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "cli/print/band_text.h"
 #include "cli/print/plan_figures.h"
 #include "cli/print/table.h"
 #include "common/base/format.h"
@@ -121,8 +122,10 @@ std::string WhyFaster(const PlannerAnswer& a, const PlannerAnswer& b) {
   }
   if (lines.empty()) lines.emplace_back("other borders between stages");
   const double change = TimeOf(b) / TimeOf(a) - 1;
+  const bool tie = Tie(a.file->result, b.file->result);
   return absl::StrCat(a.planner, " is ", FormatPercent(change), " faster than ",
-                      b.planner, ": ", absl::StrJoin(lines, ", "));
+                      b.planner, tie ? ", a tie within the band" : "", ": ",
+                      absl::StrJoin(lines, ", "));
 }
 
 void PrintTable(absl::Span<const PlannerAnswer> answers, Console& console) {
@@ -147,6 +150,26 @@ void PrintTable(absl::Span<const PlannerAnswer> answers, Console& console) {
   }
   console.out << Styled(console, Style::kBold, "Planners") << "\n"
               << table.ToString();
+}
+
+// Prints the bands of the times, one line for planners with the same.
+void PrintBands(absl::Span<const PlannerAnswer> answers, Console& console) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> bands;
+  for (const PlannerAnswer& answer : answers) {
+    if (!answer.has_plan() || !answer.file->result.band) continue;
+    const std::string label = BandLabel(answer.file->result.band->time);
+    if (bands.empty() || bands.back().first != label) {
+      bands.push_back({label, {}});
+    }
+    bands.back().second.push_back(answer.planner);
+  }
+  for (const auto& [label, planners] : bands) {
+    console.out << WrapText(
+        absl::StrCat(label, " in ", FormatPercent(kBandCoverage), " of runs",
+                     bands.size() > 1 ? ": " : "",
+                     bands.size() > 1 ? absl::StrJoin(planners, ", ") : ""),
+        /*indent=*/2, kOutputWidth);
+  }
 }
 
 void PrintWhyFaster(absl::Span<const PlannerAnswer> answers, Console& console) {
@@ -186,6 +209,10 @@ Json View(const PlannerAnswer& answer) {
   }
   const PlanFigures figures = FiguresOf(*answer.file);
   view["iteration_time_s"] = figures.iteration_time_s;
+  if (const auto& band = answer.file->result.band) {
+    view["iteration_time_low_s"] = figures.iteration_time_s * band->time.low;
+    view["iteration_time_high_s"] = figures.iteration_time_s * band->time.high;
+  }
   if (figures.predicted_s) {
     view["predicted_s"] = *figures.predicted_s;
     view["prediction_error"] = figures.prediction_error();
@@ -212,6 +239,7 @@ void SortByTime(std::vector<PlannerAnswer>& answers) {
 void PrintComparison(absl::Span<const PlannerAnswer> answers,
                      Console& console) {
   PrintTable(answers, console);
+  PrintBands(answers, console);
   PrintWhyFaster(answers, console);
   PrintWhyNone(answers, console);
 }
@@ -223,6 +251,8 @@ void PrintComparisonAsJson(absl::Span<const PlannerAnswer> answers,
   for (size_t i = 0; i + 1 < answers.size(); ++i) {
     if (!answers[i + 1].has_plan()) break;
     planners[i]["why_faster_than_next"] = WhyFaster(answers[i], answers[i + 1]);
+    planners[i]["ties_with_next"] =
+        Tie(answers[i].file->result, answers[i + 1].file->result);
   }
   const Json view = {{"format_version", "tangram.comparison/v1"},
                      {"planners", std::move(planners)}};

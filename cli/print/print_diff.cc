@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "cli/print/band_text.h"
 #include "cli/print/table.h"
 #include "common/base/format.h"
 #include "common/sim/stage_labels.h"
@@ -211,6 +212,17 @@ Json View(const ModelSpec& model, const StageDifference& stage) {
 
 }  // namespace
 
+namespace {
+
+// Only answers to the same request compete.
+bool PlansTie(const ComparedPlans& plans) {
+  return plans.diff.model.empty() && plans.diff.cluster.empty() &&
+         plans.a.result.has_plan() && plans.b.result.has_plan() &&
+         Tie(plans.a.result, plans.b.result);
+}
+
+}  // namespace
+
 void PrintDiff(const ComparedPlans& plans, Console& console) {
   if (plans.diff.same()) {
     console.out << plans.name_a << " and " << plans.name_b
@@ -219,6 +231,10 @@ void PrintDiff(const ComparedPlans& plans, Console& console) {
   }
   console.out << Styled(console, Style::kBold, "Differences") << "\n";
   PrintFields(plans, console);
+  if (PlansTie(plans)) {
+    console.out << "  The times differ by less than predictions can tell "
+                   "apart: a tie.\n";
+  }
   PrintStages(plans, "How the same layers are run", kChoices, console);
   PrintStages(plans, "What their stages take", kFigures, console);
   PrintGroups(plans, console);
@@ -233,6 +249,7 @@ void PrintDiffAsJson(const ComparedPlans& plans, Console& console) {
                      {"a", plans.name_a},
                      {"b", plans.name_b},
                      {"same", plans.diff.same()},
+                     {"tie", PlansTie(plans)},
                      {"prediction", View(plans.diff.prediction)},
                      {"plan", View(plans.diff.plan)},
                      {"model", View(plans.diff.model)},

@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "cli/print/band_text.h"
 #include "cli/print/print_certificate.h"
 #include "cli/print/print_islands.h"
 #include "cli/print/table.h"
@@ -393,6 +394,13 @@ void PrintPace(const Figures& figures, Console& console) {
               << " samples/s\n";
 }
 
+void PrintBand(const PlanResult& result, Console& console) {
+  if (!result.band) return;
+  console.out << "  expected         " << ExpectedTime(result) << " in "
+              << FormatPercent(kBandCoverage) << " of runs, memory "
+              << BandLabel(result.band->memory) << "\n";
+}
+
 template <typename Figures>
 void PrintUse(const Figures& figures, Console& console) {
   console.out << "  bubble           " << FormatPercent(figures.bubble_fraction)
@@ -403,8 +411,10 @@ void PrintUse(const Figures& figures, Console& console) {
 
 }  // namespace
 
-void PrintPrediction(const Evaluation& evaluation, Console& console) {
+void PrintPrediction(const PlanResult& result, Console& console) {
+  const Evaluation& evaluation = result.evaluation;
   PrintPace(evaluation, console);
+  PrintBand(result, console);
   PrintUse(evaluation, console);
   console.out << "  measured         "
               << FormatPercent(evaluation.measured_fraction)
@@ -428,6 +438,7 @@ void PrintPipelines(const PlanFile& file, Console& console) {
     console.out << "\n";
   }
   PrintPace(evaluation, console);
+  PrintBand(file.result, console);
   console.out << "  gradient exchange "
               << ReplicaSyncName(file.result.replicated_plan->sync) << ", "
               << FormatSeconds(evaluation.exposed_replica_sync_s)
@@ -454,7 +465,7 @@ void PrintPlanFile(const PlanFile& file, Console& console) {
   if (result.plan) {
     PrintStages(file, console);
     console.out << "\n";
-    PrintPrediction(result.evaluation, console);
+    PrintPrediction(result, console);
     PrintCertificate(result, console);
   } else if (result.replicated_plan) {
     PrintPipelines(file, console);

@@ -19,7 +19,7 @@ void PrintRequest(const Cluster& cluster, const ModelSpec& model,
 void PrintStages(const PlanFile& file, Console& console);
 
 // Prints iteration time, throughput, idle time and violations.
-void PrintPrediction(const Evaluation& evaluation, Console& console);
+void PrintPrediction(const PlanResult& result, Console& console);
 
 // Prints a plan of several pipelines: the stages and share of each, then the
 // prediction for all.

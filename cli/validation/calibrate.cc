@@ -1,8 +1,9 @@
 #include "cli/validation/calibrate.h"
 
-#include <algorithm>
 #include <cmath>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "common/sim/evaluate_plan.h"
 
@@ -31,64 +32,6 @@ constexpr double kSampleScale = 0.2;
 // and 1.005. Measured times vary by more than the finest.
 constexpr double kFirstStep = 0.4;
 constexpr double kLastStep = 0.005;
-
-double* FieldOf(Constant constant, DeviceEfficiency& efficiency) {
-  switch (constant) {
-    case Constant::kGemmMaxFraction:
-      return &efficiency.gemm_max_fraction;
-    case Constant::kGemmHalfFlops:
-      return &efficiency.gemm_half_flops;
-    case Constant::kAttentionFraction:
-      return &efficiency.attention_fraction;
-    case Constant::kMemoryFraction:
-      return &efficiency.memory_fraction;
-    case Constant::kHostLaunch:
-      return &efficiency.host_launch_s;
-    default:
-      return nullptr;
-  }
-}
-
-void ScaleLink(bool bandwidth, double factor, Link& link) {
-  if (bandwidth) {
-    link.bandwidth_bytes_per_s *= factor;
-    link.pair_bandwidth_bytes_per_s *= factor;
-  } else {
-    link.latency_s *= factor;
-  }
-}
-
-void Apply(const CalibratedConstant& calibrated, Cluster& cluster) {
-  const Constant constant = calibrated.constant;
-  const bool bandwidth = constant == Constant::kIntraNodeBandwidth ||
-                         constant == Constant::kInterNodeBandwidth;
-  const bool inter = constant == Constant::kInterNodeBandwidth ||
-                     constant == Constant::kInterNodeLatency;
-  std::set<int> groups;
-  for (Node& node : cluster.nodes) {
-    if (node.device.type != calibrated.device) continue;
-    groups.insert(node.group);
-    if (double* field = FieldOf(constant, node.device.efficiency)) {
-      *field *= calibrated.factor;
-    } else if (!inter) {
-      ScaleLink(bandwidth, calibrated.factor, node.intra_node);
-    }
-  }
-  if (!inter) return;
-  // A link between two types depends on both, so each has half of its
-  // logarithm.
-  for (const int group : groups) {
-    for (size_t other = 0; other < cluster.links.size(); ++other) {
-      const double factor = static_cast<int>(other) == group
-                                ? calibrated.factor
-                                : std::sqrt(calibrated.factor);
-      ScaleLink(bandwidth, factor, cluster.links[group][other]);
-      if (static_cast<int>(other) != group) {
-        ScaleLink(bandwidth, factor, cluster.links[other][group]);
-      }
-    }
-  }
-}
 
 // Minimises over the logarithms x_i of all factors
 //   Σ_i (x_i / deviation_i)² / 2 + Σ_samples |ln(predicted / measured)| / scale
@@ -176,36 +119,6 @@ class Fit {
 };
 
 }  // namespace
-
-const char* ConstantName(Constant constant) {
-  switch (constant) {
-    case Constant::kGemmMaxFraction:
-      return "gemm_max_fraction";
-    case Constant::kGemmHalfFlops:
-      return "gemm_half_flops";
-    case Constant::kAttentionFraction:
-      return "attention_fraction";
-    case Constant::kMemoryFraction:
-      return "memory_fraction";
-    case Constant::kHostLaunch:
-      return "host_launch";
-    case Constant::kIntraNodeBandwidth:
-      return "intra_node.bandwidth";
-    case Constant::kIntraNodeLatency:
-      return "intra_node.latency";
-    case Constant::kInterNodeBandwidth:
-      return "inter_node.bandwidth";
-    case Constant::kInterNodeLatency:
-      return "inter_node.latency";
-  }
-  return "";
-}
-
-void ApplyCalibration(const Calibration& calibration, Cluster& cluster) {
-  for (const CalibratedConstant& constant : calibration) {
-    Apply(constant, cluster);
-  }
-}
 
 Calibration Calibrate(absl::Span<const CalibrationSample> samples) {
   return Fit(samples).Run();

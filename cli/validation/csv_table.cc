@@ -29,6 +29,14 @@ class CsvReader {
     return true;
   }
 
+  // Goes to the line after `line`, which begins at `start`.
+  void SkipLineAt(size_t start, int line) {
+    const size_t end = text_.find('\n', start);
+    at_ = end == absl::string_view::npos ? text_.size() : end + 1;
+    line_ = line + 1;
+  }
+  size_t at() const { return at_; }
+
   // Reads the cells up to the end of the line; quoted cells may hold line ends.
   absl::StatusOr<std::vector<std::string>> ReadRecord() {
     std::vector<std::string> cells;
@@ -97,19 +105,23 @@ absl::StatusOr<CsvTable> ParseCsv(absl::string_view text,
   while (!reader.AtEnd()) {
     if (reader.SkippedLine()) continue;
     const int line = reader.line();
-    TANGRAM_ASSIGN_OR_RETURN(std::vector<std::string> cells,
-                             reader.ReadRecord());
+    const size_t start = reader.at();
+    absl::StatusOr<std::vector<std::string>> cells = reader.ReadRecord();
     if (table.columns.empty()) {
-      table.columns = std::move(cells);
-      continue;
+      TANGRAM_RETURN_IF_ERROR(cells.status());
+      table.columns = *std::move(cells);
+    } else if (!cells.ok()) {
+      table.bad_rows.emplace_back(cells.status().message());
+      reader.SkipLineAt(start, line);
+    } else if (cells->size() != table.columns.size()) {
+      table.bad_rows.emplace_back(
+          FieldError(absl::StrCat(source_name, ": line ", line),
+                     absl::StrCat(cells->size(), " cells"),
+                     absl::StrCat(table.columns.size(), ", as in the header"))
+              .message());
+    } else {
+      table.rows.push_back({line, *std::move(cells)});
     }
-    if (cells.size() != table.columns.size()) {
-      return FieldError(
-          absl::StrCat(source_name, ": line ", line),
-          absl::StrCat(cells.size(), " cells"),
-          absl::StrCat(table.columns.size(), ", as in the header"));
-    }
-    table.rows.push_back({line, std::move(cells)});
   }
   if (table.columns.empty()) return reader.Error("no header line");
   return table;

@@ -18,12 +18,17 @@ struct CsvTable {
     std::vector<std::string> cells;
   };
   std::vector<Row> rows;
+  // The fault of each row that was left out: "runs.csv: line 3: 5 cells;
+  // expected 7, as in the header".
+  std::vector<std::string> bad_rows;
 
   // Returns the index of a column; −1 if there is none.
   int ColumnIndex(absl::string_view name) const;
 };
 
-// kInvalidArgument "runs.csv: line 3: 5 cells; expected 7, as in the header".
+// Leaves out rows that are no rows of the table. After a quote that is never
+// closed, reading goes on at the next line. kInvalidArgument if there is no
+// header.
 absl::StatusOr<CsvTable> ParseCsv(absl::string_view text,
                                   absl::string_view source_name);
 

@@ -207,8 +207,9 @@ absl::StatusOr<TrainingOptions> TrainingOfRun(const MeasuredRun& run) {
       .fused_loss = habits.fused_loss};
 }
 
-absl::StatusOr<ExpressedRun> ExpressRun(const MeasuredRun& run,
-                                        absl::Span<const Profile> profiles) {
+absl::StatusOr<ExpressedRun> ExpressRun(
+    const MeasuredRun& run, absl::Span<const Profile> profiles,
+    absl::Span<const CatalogueDevice> devices) {
   TANGRAM_RETURN_IF_ERROR(CheckExpressible(run));
   ExpressedRun expressed;
   TANGRAM_ASSIGN_OR_RETURN(expressed.model, ModelOfRun(run));
@@ -227,7 +228,8 @@ absl::StatusOr<ExpressedRun> ExpressRun(const MeasuredRun& run,
   const size_t num_devices = stages.stages.size() / plan.virtual_stages;
   TANGRAM_ASSIGN_OR_RETURN(
       PlacedRun placed,
-      PlaceRun(run, absl::MakeConstSpan(stages.stages).first(num_devices)));
+      PlaceRun(run, absl::MakeConstSpan(stages.stages).first(num_devices),
+               devices));
   expressed.cluster = std::move(placed.cluster);
   AttachProfiles(run, profiles, expressed.cluster);
   ApplyHabits(run, habits, expressed.cluster);

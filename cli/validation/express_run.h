@@ -11,6 +11,7 @@
 #include "common/domain/model_spec.h"
 #include "common/domain/pipeline_plan.h"
 #include "common/domain/training_options.h"
+#include "formats/config/device_list.h"
 #include "formats/profile/profile.h"
 
 namespace tangram {
@@ -34,11 +35,13 @@ struct ExpressedRun {
 // name, its plan from the degrees or the per-stage plan. HabitsOf its framework
 // supplies settings that the row leaves out. Profiles are attached to the GPUs
 // of their types. Their links count where the row does not state its links.
+// GPUs of `devices` stand in for the catalogue's of the same type.
 //
 // kUnimplemented says what cannot be expressed. kInvalidArgument if the row
 // contradicts itself.
 absl::StatusOr<ExpressedRun> ExpressRun(
-    const MeasuredRun& run, absl::Span<const Profile> profiles = {});
+    const MeasuredRun& run, absl::Span<const Profile> profiles = {},
+    absl::Span<const CatalogueDevice> devices = {});
 
 }  // namespace tangram
 

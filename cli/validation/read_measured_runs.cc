@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
@@ -151,9 +152,9 @@ bool MeasuredRun::ran_out_of_memory() const {
          (absl::StrContains(flag, "OOM") || Mentions(flag, "out of memory"));
 }
 
-absl::StatusOr<std::vector<MeasuredRun>> ParseMeasuredRuns(
-    absl::string_view text, absl::string_view source_name) {
-  TANGRAM_ASSIGN_OR_RETURN(const CsvTable table, ParseCsv(text, source_name));
+absl::StatusOr<MeasuredRuns> ParseMeasuredRuns(absl::string_view text,
+                                               absl::string_view source_name) {
+  TANGRAM_ASSIGN_OR_RETURN(CsvTable table, ParseCsv(text, source_name));
   for (const absl::string_view column : {"gpu", "num_gpus", "gbs"}) {
     if (table.ColumnIndex(column) < 0) {
       return absl::InvalidArgumentError(
@@ -161,15 +162,19 @@ absl::StatusOr<std::vector<MeasuredRun>> ParseMeasuredRuns(
                        "\"; expected the columns of docs/validation.md"));
     }
   }
-  std::vector<MeasuredRun> runs;
+  MeasuredRuns read{.bad_rows = std::move(table.bad_rows)};
   for (const CsvTable::Row& row : table.rows) {
-    TANGRAM_ASSIGN_OR_RETURN(MeasuredRun run,
-                             ReadRun(RowReader(table, row, source_name)));
-    if (run.id.empty()) run.id = absl::StrCat("line ", row.line);
-    if (run.source.empty()) run.source = std::string(source_name);
-    runs.push_back(std::move(run));
+    absl::StatusOr<MeasuredRun> run =
+        ReadRun(RowReader(table, row, source_name));
+    if (!run.ok()) {
+      read.bad_rows.emplace_back(run.status().message());
+      continue;
+    }
+    if (run->id.empty()) run->id = absl::StrCat("line ", row.line);
+    if (run->source.empty()) run->source = std::string(source_name);
+    read.runs.push_back(*std::move(run));
   }
-  return runs;
+  return read;
 }
 
 }  // namespace tangram

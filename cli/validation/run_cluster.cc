@@ -122,7 +122,9 @@ bool SaysNvlink(absl::string_view text) {
 // Builds a cluster with one group of nodes for each GPU type.
 class ClusterBuilder {
  public:
-  explicit ClusterBuilder(const MeasuredRun& run) : run_(run) {}
+  ClusterBuilder(const MeasuredRun& run,
+                 absl::Span<const CatalogueDevice> known)
+      : run_(run), known_(known) {}
 
   // Returns the next free GPU of a type, on a new node if the last one is full.
   absl::StatusOr<GpuId> NextGpu(absl::string_view gpu) {
@@ -153,14 +155,19 @@ class ClusterBuilder {
     }
     const bool nvlink = SaysNvlink(ClauseFor(run_.intra_link, gpu));
     TANGRAM_ASSIGN_OR_RETURN(const CatalogueDevice* device,
-                             FindRunDevice(gpu, nvlink));
+                             FindRunDevice(gpu, nvlink, known_));
     const std::optional<NodeNetwork> network =
         ParseNodeNetwork(ClauseFor(run_.inter_link, gpu));
     cluster_.groups.emplace_back(gpu);
     devices_.push_back(device);
-    links_.push_back(network ? LinkOf(*network) : device->inter_node);
+    links_.push_back(network ? LinkOf(*network)
+                             : InterNodeLink(*device, GpusPerNode(*device)));
     last_node_.push_back(-1);
     return static_cast<int>(cluster_.groups.size()) - 1;
+  }
+
+  int GpusPerNode(const CatalogueDevice& device) const {
+    return run_.gpus_per_node > 0 ? run_.gpus_per_node : device.gpus_per_node;
   }
 
   int AddNode(int group) {
@@ -168,9 +175,7 @@ class ClusterBuilder {
     const int index = static_cast<int>(cluster_.nodes.size());
     cluster_.nodes.push_back({.name = absl::StrCat("node", index),
                               .group = group,
-                              .num_gpus = run_.gpus_per_node > 0
-                                              ? run_.gpus_per_node
-                                              : device.gpus_per_node,
+                              .num_gpus = GpusPerNode(device),
                               .device = device.device,
                               .intra_node = device.intra_node});
     used_.push_back(0);
@@ -178,6 +183,7 @@ class ClusterBuilder {
   }
 
   const MeasuredRun& run_;
+  const absl::Span<const CatalogueDevice> known_;
   Cluster cluster_;
   std::vector<const CatalogueDevice*> devices_;  // One for each group.
   std::vector<Link> links_;                      // One for each group.
@@ -198,10 +204,25 @@ int64_t NumRanks(const RunStage& stage) {
 
 }  // namespace
 
-absl::StatusOr<const CatalogueDevice*> FindRunDevice(absl::string_view gpu,
-                                                     bool nvlink) {
-  for (const std::string& name : NamesToTry(gpu, nvlink)) {
-    if (const CatalogueDevice* device = FindDevice(name)) return device;
+absl::StatusOr<const CatalogueDevice*> FindRunDevice(
+    absl::string_view gpu, bool nvlink,
+    absl::Span<const CatalogueDevice> devices) {
+  const auto given_as = [devices](absl::string_view type) {
+    return std::find_if(
+        devices.begin(), devices.end(), [type](const CatalogueDevice& device) {
+          return absl::EqualsIgnoreCase(device.device.type, type);
+        });
+  };
+  const std::vector<std::string> names = NamesToTry(gpu, nvlink);
+  for (const std::string& name : names) {
+    const auto given = given_as(name);
+    if (given != devices.end()) return &*given;
+  }
+  for (const std::string& name : names) {
+    const CatalogueDevice* known = FindDevice(name);
+    if (known == nullptr) continue;
+    const auto given = given_as(known->device.type);
+    return given != devices.end() ? &*given : known;
   }
   return absl::UnimplementedError(
       absl::StrCat("gpu: ", gpu, "; not in the device catalogue"));
@@ -230,8 +251,9 @@ std::optional<NodeNetwork> ParseNodeNetwork(absl::string_view text) {
 }
 
 absl::StatusOr<PlacedRun> PlaceRun(const MeasuredRun& run,
-                                   absl::Span<const RunStage> stages) {
-  ClusterBuilder builder(run);
+                                   absl::Span<const RunStage> stages,
+                                   absl::Span<const CatalogueDevice> devices) {
+  ClusterBuilder builder(run, devices);
   PlacedRun placed;
   int64_t used = 0;
   for (const RunStage& stage : stages) {

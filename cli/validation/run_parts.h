@@ -23,8 +23,10 @@ namespace tangram {
 // Returns the catalogue entry of a GPU as sources spell it: "A100-80 SXM
 // (Selene)", "V100-32 SXM2", "GH-96". `nvlink` chooses the card with NVLink if
 // the name fits several.
-absl::StatusOr<const CatalogueDevice*> FindRunDevice(absl::string_view gpu,
-                                                     bool nvlink);
+// Looks in `devices` before the catalogue.
+absl::StatusOr<const CatalogueDevice*> FindRunDevice(
+    absl::string_view gpu, bool nvlink,
+    absl::Span<const CatalogueDevice> devices = {});
 
 // The network of one node, parsed from "8x HDR InfiniBand 200 Gbps per node",
 // "4x Omni-Path links per node (100 Gbps each)", "800 Gbps per node". Empty if
@@ -48,8 +50,9 @@ struct PlacedRun {
   Cluster cluster;
   std::vector<std::vector<GpuId>> gpus;  // One list for each stage.
 };
-absl::StatusOr<PlacedRun> PlaceRun(const MeasuredRun& run,
-                                   absl::Span<const RunStage> stages);
+absl::StatusOr<PlacedRun> PlaceRun(
+    const MeasuredRun& run, absl::Span<const RunStage> stages,
+    absl::Span<const CatalogueDevice> devices = {});
 
 }  // namespace tangram
 

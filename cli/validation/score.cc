@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_join.h"
 
@@ -14,37 +16,37 @@ double TimeError(const PredictedRun& run) {
   return run.prediction.iteration_s / *run.run->iteration_s - 1;
 }
 
-// Identifies runs among which a planner would choose.
-std::string GroupKey(const MeasuredRun& run) {
-  return absl::StrJoin(
-      {run.model, run.gpu, run.framework, run.precision,
-       std::to_string(run.num_layers), std::to_string(run.hidden_size),
-       std::to_string(run.num_heads), std::to_string(run.num_gpus)},
-      "|");
-}
+// Seconds per token of the runs of one group.
+struct Series {
+  std::vector<double> measured;
+  std::vector<double> predicted;
+};
 
-// Mean of τ-b over groups, weighted by their n(n − 1)/2 pairs.
-std::optional<double> MeanTau(absl::Span<const PredictedRun> runs) {
-  struct Series {
-    std::vector<double> measured;
-    std::vector<double> predicted;
-  };
+// Returns the groups of at least three runs: τ of two is 1 or -1.
+std::vector<Series> SeriesOf(absl::Span<const PredictedRun> runs) {
   std::map<std::string, Series> groups;
   for (const PredictedRun& run : runs) {
     if (!run.run->iteration_s) continue;
-    Series& series = groups[GroupKey(*run.run)];
+    Series& series = groups[ComparableKey(*run.run)];
     const double tokens =
         1.0 * run.run->global_batch_size * run.run->sequence_length;
     series.measured.push_back(*run.run->iteration_s / tokens);
     series.predicted.push_back(run.prediction.iteration_s / tokens);
   }
-  // τ of two runs is 1 or -1.
   constexpr size_t kLeastRuns = 3;
+  std::vector<Series> series;
+  for (auto& [key, group] : groups) {
+    if (group.measured.size() >= kLeastRuns) series.push_back(std::move(group));
+  }
+  return series;
+}
+
+// Mean of τ-b over groups, weighted by their n(n − 1)/2 pairs.
+std::optional<double> MeanTau(absl::Span<const Series> groups) {
   double sum = 0;
   double pairs = 0;
-  for (const auto& [key, series] : groups) {
+  for (const Series& series : groups) {
     const double n = static_cast<double>(series.measured.size());
-    if (series.measured.size() < kLeastRuns) continue;
     sum += n * (n - 1) / 2 * KendallTau(series.measured, series.predicted);
     pairs += n * (n - 1) / 2;
   }
@@ -52,7 +54,52 @@ std::optional<double> MeanTau(absl::Span<const PredictedRun> runs) {
   return sum / pairs;
 }
 
+std::optional<double> MeanRegret(absl::Span<const Series> groups) {
+  if (groups.empty()) return std::nullopt;
+  double sum = 0;
+  for (const Series& series : groups) {
+    const size_t chosen =
+        std::min_element(series.predicted.begin(), series.predicted.end()) -
+        series.predicted.begin();
+    sum += series.measured[chosen] / *std::min_element(series.measured.begin(),
+                                                       series.measured.end()) -
+           1;
+  }
+  return sum / static_cast<double>(groups.size());
+}
+
 }  // namespace
+
+std::string ComparableKey(const MeasuredRun& run) {
+  return absl::StrJoin(
+      {run.model, run.gpu, run.framework, run.precision,
+       std::to_string(run.num_layers), std::to_string(run.hidden_size),
+       std::to_string(run.num_heads), std::to_string(run.num_gpus)},
+      "|");
+}
+
+BandScore ScoreBands(absl::Span<const PredictedRun> runs, Quantity quantity) {
+  BandScore score;
+  std::vector<double> half_widths;
+  for (const PredictedRun& run : runs) {
+    const bool time = quantity == Quantity::kTime;
+    const std::optional<double>& measured =
+        time ? run.run->iteration_s : run.run->memory_bytes;
+    if (!measured) continue;
+    const double ratio = *measured / (time ? run.prediction.iteration_s
+                                           : run.prediction.memory_bytes);
+    const Band& band = time ? run.band.time : run.band.memory;
+    ++score.n;
+    if (ratio >= band.low && ratio <= band.high) ++score.inside;
+    half_widths.push_back(band.half_width());
+  }
+  if (half_widths.empty()) return score;
+  const auto middle =
+      half_widths.begin() + static_cast<int64_t>(half_widths.size() / 2);
+  std::nth_element(half_widths.begin(), middle, half_widths.end());
+  score.median_half_width = *middle;
+  return score;
+}
 
 ErrorSummary SummarizeErrors(std::vector<double> errors) {
   ErrorSummary summary{.n = static_cast<int>(errors.size())};
@@ -104,12 +151,15 @@ Score ScoreRuns(absl::Span<const PredictedRun> runs, int max_worst) {
     const bool out_of_memory = run.run->ran_out_of_memory();
     if (!out_of_memory && !run.run->iteration_s) continue;
     ++score.fit.n;
+    if (out_of_memory) ++score.fit.out_of_memory;
     if (run.prediction.fits != out_of_memory) ++score.fit.agree;
     if (run.prediction.fits && out_of_memory) ++score.fit.falsely_fits;
   }
   score.time = SummarizeErrors(std::move(time_errors));
   score.memory = SummarizeErrors(std::move(memory_errors));
-  score.kendall_tau = MeanTau(runs);
+  const std::vector<Series> series = SeriesOf(runs);
+  score.kendall_tau = MeanTau(series);
+  score.regret = MeanRegret(series);
   std::stable_sort(score.worst.begin(), score.worst.end(),
                    [](const PredictedRun* a, const PredictedRun* b) {
                      return std::abs(TimeError(*a)) > std::abs(TimeError(*b));

@@ -8,6 +8,8 @@
 #include "absl/types/span.h"
 #include "cli/validation/measured_run.h"
 #include "cli/validation/predict_run.h"
+#include "common/band/residual_table.h"
+#include "common/domain/prediction_band.h"
 
 namespace tangram {
 
@@ -15,7 +17,13 @@ namespace tangram {
 struct PredictedRun {
   const MeasuredRun* run = nullptr;
   RunPrediction prediction;
+  PredictionTraits traits;  // Decide how far it may be off.
+  PredictionBand band;      // Where the measurement was expected.
 };
+
+// Identifies runs among which a planner would choose: those of one model and
+// framework on equally many GPUs.
+std::string ComparableKey(const MeasuredRun& run);
 
 // Summary of relative errors, prediction / measurement − 1.
 struct ErrorSummary {
@@ -31,8 +39,25 @@ ErrorSummary SummarizeErrors(std::vector<double> errors);
 struct FitAgreement {
   int n = 0;
   int agree = 0;
-  int falsely_fits = 0;  // Ran out of memory although predicted to fit.
+  int out_of_memory = 0;  // Rows that ran out of memory.
+  int falsely_fits = 0;   // Predicted to fit among those.
+
+  int ran() const { return n - out_of_memory; }
+  // Rows that ran and are predicted to fit.
+  int truly_fits() const { return agree - (out_of_memory - falsely_fits); }
 };
+
+// How good the bands of the predictions are.
+struct BandScore {
+  int n = 0;
+  int inside = 0;                // Measurements inside their band.
+  double median_half_width = 0;  // As a fraction of the prediction.
+
+  double coverage() const { return n > 0 ? 1.0 * inside / n : 0; }
+};
+
+// Scores the bands of times, or of memory, over the runs that measured it.
+BandScore ScoreBands(absl::Span<const PredictedRun> runs, Quantity quantity);
 
 // Quality of the predictions of a group of runs.
 struct Score {
@@ -42,6 +67,9 @@ struct Score {
   // runs of one model and software on one cluster, in groups of at least three;
   // mean over groups, weighted by pairs. Empty: no such group.
   std::optional<double> kendall_tau;
+  // How much longer a token takes with the plan that is predicted to be fastest
+  // than with the one measured to be, as a fraction; mean over the same groups.
+  std::optional<double> regret;
   FitAgreement fit;
   std::vector<const PredictedRun*> worst;  // By error of time, worst first.
 };

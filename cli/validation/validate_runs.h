@@ -9,6 +9,8 @@
 #include "cli/validation/calibrate.h"
 #include "cli/validation/measured_run.h"
 #include "cli/validation/score.h"
+#include "common/band/residual_table.h"
+#include "formats/config/device_list.h"
 #include "formats/profile/profile.h"
 
 namespace tangram {
@@ -21,8 +23,16 @@ struct ValidationOptions {
   // Without it, flagged rows are left out unless they ran out of memory.
   bool include_flagged = false;
   int worst_rows = 3;  // Number of rows to list for each group.
+  // Fits whatever is fitted, constants and bands, without the source that it is
+  // scored on. Then `calibration_rows` counts rows of each other source that
+  // measured the same GPU type.
+  bool leave_one_source_out = false;
+  // Share of each GPU's memory that a plan must leave free to fit.
+  double memory_margin = 0;
   // Profiles are attached to the devices of their types.
   std::vector<Profile> profiles;
+  // GPUs that stand in for the catalogue's entries of their types.
+  std::vector<CatalogueDevice> devices;
 };
 
 // The rows of one source on one kind of cluster.
@@ -39,6 +49,20 @@ struct ValidatedGroup {
   ErrorSummary published;
 };
 
+// All rows of a source, on whichever GPUs.
+struct ValidatedSource {
+  std::string source;
+  Score score;  // Without the worst rows.
+  BandScore time_bands;
+  BandScore memory_bands;
+};
+
+// A row that says the same as an earlier one.
+struct RepeatedRun {
+  const MeasuredRun* run = nullptr;
+  const MeasuredRun* first = nullptr;
+};
+
 // A row that was not predicted.
 struct SkippedRun {
   const MeasuredRun* run = nullptr;
@@ -48,10 +72,17 @@ struct SkippedRun {
 struct ValidationReport {
   std::vector<ValidatedGroup> groups;  // In order of first appearance.
   std::vector<SkippedRun> skipped;
+  std::vector<RepeatedRun> repeated;  // Scored like any other row.
+  // In order of first appearance; the last has all rows, without tau and
+  // regret.
+  std::vector<ValidatedSource> sources;
+  // The residuals of all scored rows.
+  ResidualTable residuals;
 };
 
-// Predicts every run that can be expressed and scores the predictions. Refers
-// to `runs`. Deterministic.
+// Predicts every run that can be expressed and scores the predictions. Bands
+// are the shipped ones unless sources are left out. Refers to `runs`.
+// Deterministic.
 ValidationReport ValidateRuns(absl::Span<const MeasuredRun> runs,
                               const ValidationOptions& options);
 

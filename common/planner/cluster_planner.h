@@ -12,6 +12,7 @@
 #include "common/domain/island.h"
 #include "common/domain/model_spec.h"
 #include "common/domain/pipeline_plan.h"
+#include "common/domain/prediction_band.h"
 #include "common/domain/replicated_plan.h"
 #include "common/domain/slice_plan.h"
 #include "common/domain/training_options.h"
@@ -143,6 +144,9 @@ struct PlanResult {
   double lower_bound_s = 0;
   // Empty without a plan, and in files from before there was one.
   std::optional<Certificate> certificate;
+  // How far the prediction may be off. Empty without a plan, and in files from
+  // before there were bands.
+  std::optional<PredictionBand> band;
   // The planner's own estimate of the iteration time of `plan`, by which it
   // ranked the plan; see Proposal::predicted_s. 0: none.
   double closed_form_s = 0;

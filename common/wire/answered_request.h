@@ -11,6 +11,10 @@ namespace tangram {
 // the result if the planner changed them. Leaves the provenance empty.
 PlanFile AnsweredRequest(PlanRequest request, PlanResult result);
 
+// Sets the band of the file's prediction. It depends on what the plan file
+// says alone.
+void SetBand(PlanFile& file);
+
 }  // namespace tangram
 
 #endif  // TANGRAM_COMMON_WIRE_ANSWERED_REQUEST_H_

@@ -91,6 +91,29 @@ absl::StatusOr<PlanAlternative> FromProto(const v1::PlanAlternative& message) {
   return alternative;
 }
 
+v1::PredictionBand ToProto(const PredictionBand& band) {
+  v1::PredictionBand message;
+  message.set_time_low(band.time.low);
+  message.set_time_high(band.time.high);
+  message.set_memory_low(band.memory.low);
+  message.set_memory_high(band.memory.high);
+  message.set_tie(band.tie);
+  return message;
+}
+
+absl::StatusOr<PredictionBand> FromProto(const v1::PredictionBand& message) {
+  TANGRAM_RETURN_IF_ERROR(
+      FirstError({CheckFinite("time_low", message.time_low()),
+                  CheckFinite("time_high", message.time_high()),
+                  CheckFinite("memory_low", message.memory_low()),
+                  CheckFinite("memory_high", message.memory_high()),
+                  CheckFinite("tie", message.tie())}));
+  return PredictionBand{
+      .time = {.low = message.time_low(), .high = message.time_high()},
+      .memory = {.low = message.memory_low(), .high = message.memory_high()},
+      .tie = message.tie()};
+}
+
 v1::Provenance ToProto(const Provenance& provenance) {
   v1::Provenance message;
   message.set_tool_version(provenance.tool_version);
@@ -152,6 +175,9 @@ void EncodeResult(const PlanFile& file, v1::PlanFile& message) {
     message.mutable_certificate()->set_any_plan_s(
         result.certificate->any_plan_s);
   }
+  if (result.band.has_value()) {
+    *message.mutable_band() = ToProto(*result.band);
+  }
   for (const PlanAlternative& alternative : result.alternatives) {
     *message.add_alternatives() = ToProto(alternative);
   }
@@ -212,6 +238,10 @@ absl::StatusOr<PlanResult> DecodeResult(const v1::PlanFile& message,
         "certificate",
         FirstError({CheckFinite("asked_s", certificate.asked_s()),
                     CheckFinite("any_plan_s", certificate.any_plan_s())})));
+  }
+  if (message.has_band()) {
+    TANGRAM_ASSIGN_OR_RETURN(result.band,
+                             InField("band", FromProto(message.band())));
   }
   for (int i = 0; i < message.islands_size(); ++i) {
     TANGRAM_ASSIGN_OR_RETURN(

@@ -1,5 +1,6 @@
 #include "formats/config/device_catalogue.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -21,6 +22,16 @@ std::vector<CatalogueDevice> ParseCatalogue() {
   return *std::move(devices);
 }
 
+// The peak for which the general block states gemm_half_flops: an A100's.
+constexpr double kGeneralPeak = 312e12;
+
+DeviceEfficiency ParseGeneral() {
+  const absl::StatusOr<DeviceEfficiency> general =
+      ParseGeneralEfficiency(DevicesYaml(), "devices.yaml");
+  TANGRAM_CHECK(general.ok());
+  return *general;
+}
+
 }  // namespace
 
 absl::Span<const CatalogueDevice> DeviceCatalogue() {
@@ -40,6 +51,22 @@ const CatalogueDevice* FindDevice(absl::string_view type) {
     }
   }
   return nullptr;
+}
+
+DeviceEfficiency GeneralEfficiency(const PeakFlops& peak) {
+  static const auto& general = *new DeviceEfficiency(ParseGeneral());
+  DeviceEfficiency efficiency = general;
+  efficiency.gemm_half_flops *=
+      std::max({peak.fp32, peak.fp16, peak.bf16}) / kGeneralPeak;
+  return efficiency;
+}
+
+Link InterNodeLink(const CatalogueDevice& entry, int gpus_per_node) {
+  Link link = entry.inter_node;
+  const double share = std::min(1.0, 1.0 * gpus_per_node / entry.gpus_per_node);
+  link.bandwidth_bytes_per_s = std::max(link.bandwidth_bytes_per_s * share,
+                                        link.pair_bandwidth_bytes_per_s);
+  return link;
 }
 
 }  // namespace tangram

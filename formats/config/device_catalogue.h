@@ -15,6 +15,14 @@ absl::Span<const CatalogueDevice> DeviceCatalogue();
 // none.
 const CatalogueDevice* FindDevice(absl::string_view type);
 
+// Returns the efficiency of a GPU that nobody measured, by the general block of
+// the catalogue. Its gemm_half_flops is in proportion to the largest peak.
+DeviceEfficiency GeneralEfficiency(const PeakFlops& peak);
+
+// Returns the link between nodes of the entry's GPUs, if nodes have that many:
+// a node with fewer of them has fewer of their network cards.
+Link InterNodeLink(const CatalogueDevice& entry, int gpus_per_node);
+
 }  // namespace tangram
 
 #endif  // TANGRAM_FORMATS_CONFIG_DEVICE_CATALOGUE_H_

@@ -157,6 +157,11 @@ absl::StatusOr<DeviceSpec> ReadDatasheet(const ConfigField& fields,
               device.memory_bandwidth_bytes_per_s, assumptions));
   if (const auto field = fields.Find("flash_attention")) {
     TANGRAM_ASSIGN_OR_RETURN(device.supports_flash_attention, field->AsBool());
+  } else if (known == nullptr && device.peak_flops.bf16 > 0) {
+    // NVIDIA's and AMD's units for bf16 and the fused kernels came together.
+    device.supports_flash_attention = true;
+    assumptions.push_back({Path(fields, "flash_attention"), "true",
+                           "assumed: it has bf16 units"});
   } else {
     assumptions.push_back(
         {Path(fields, "flash_attention"),
@@ -174,6 +179,9 @@ absl::StatusOr<DeviceSpec> ReadDevice(const ConfigField& fields,
                                       std::vector<Assumption>& assumptions) {
   TANGRAM_ASSIGN_OR_RETURN(DeviceSpec device,
                            ReadDatasheet(fields, type, known, assumptions));
+  if (known == nullptr) {
+    device.efficiency = GeneralEfficiency(device.peak_flops);
+  }
   TANGRAM_RETURN_IF_ERROR(
       ReadEfficiency(fields, known, device.efficiency, assumptions));
   TANGRAM_ASSIGN_OR_RETURN(

@@ -38,6 +38,9 @@ struct EfficiencyBlock {
   DeviceEfficiency efficiency;
   std::vector<std::string> sources =
       std::vector<std::string>(EfficiencyFields().size());
+  // The block from which it descends, itself perhaps, but for the first block,
+  // which holds what all generations share.
+  std::string generation;
 };
 
 // Returns the block that `field` is `like`, or an empty block without `like`.
@@ -98,9 +101,22 @@ absl::StatusOr<std::vector<EfficiencyBlock>> ReadBlocks(
                              ReadEfficiency(field, blocks));
     TANGRAM_ASSIGN_OR_RETURN(
         block.name, RequireText(field, "name", "the name of the block"));
+    if (!blocks.empty() && block.generation.empty()) {
+      block.generation = block.name;
+    }
     blocks.push_back(std::move(block));
   }
   return blocks;
+}
+
+absl::Status CheckComplete(const ConfigField& field,
+                           const EfficiencyBlock& block) {
+  for (size_t i = 0; i < EfficiencyFields().size(); ++i) {
+    if (!block.sources[i].empty()) continue;
+    return field.MissingError(EfficiencyFields()[i].key,
+                              "a value, here or in the block that it is like");
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ReadDeviceEfficiency(const ConfigField& entry,
@@ -110,13 +126,10 @@ absl::Status ReadDeviceEfficiency(const ConfigField& entry,
                            entry.Require("efficiency", "a mapping"));
   TANGRAM_ASSIGN_OR_RETURN(EfficiencyBlock block,
                            ReadEfficiency(field, blocks));
-  for (size_t i = 0; i < EfficiencyFields().size(); ++i) {
-    if (!block.sources[i].empty()) continue;
-    return field.MissingError(EfficiencyFields()[i].key,
-                              "a value, here or in the block that it is like");
-  }
+  TANGRAM_RETURN_IF_ERROR(CheckComplete(field, block));
   device.device.efficiency = block.efficiency;
   device.efficiency_sources = std::move(block.sources);
+  device.generation = std::move(block.generation);
   return absl::OkStatus();
 }
 
@@ -223,6 +236,22 @@ absl::StatusOr<std::vector<CatalogueDevice>> ParseDevices(
     TANGRAM_ASSIGN_OR_RETURN(devices.back().aliases, ReadAliases(entry, names));
   }
   return devices;
+}
+
+absl::StatusOr<DeviceEfficiency> ParseGeneralEfficiency(
+    absl::string_view text, absl::string_view source_name) {
+  TANGRAM_ASSIGN_OR_RETURN(const ConfigValue value,
+                           ParseConfigText(text, source_name));
+  const ConfigField root(value, std::string(source_name));
+  TANGRAM_ASSIGN_OR_RETURN(const ConfigField list,
+                           root.Require("efficiency", "a list of blocks"));
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<ConfigField> fields,
+                           list.Elements());
+  if (fields.empty()) return list.Error("a list with a block");
+  TANGRAM_ASSIGN_OR_RETURN(const EfficiencyBlock block,
+                           ReadEfficiency(fields.front(), {}));
+  TANGRAM_RETURN_IF_ERROR(CheckComplete(fields.front(), block));
+  return block.efficiency;
 }
 
 }  // namespace tangram

@@ -27,6 +27,9 @@ struct CatalogueDevice {
   std::string host_source;
   // One source for each of EfficiencyFields(), in the same order.
   std::vector<std::string> efficiency_sources;
+  // Name of the efficiency block from which its constants descend, but for the
+  // general one: "ampere".
+  std::string generation;
 };
 
 // Parses the devices that `text` describes, in its order; the format is in
@@ -34,6 +37,12 @@ struct CatalogueDevice {
 // and names and aliases must be unique, ignoring case. kInvalidArgument names
 // `source_name`, field, value and what was expected.
 absl::StatusOr<std::vector<CatalogueDevice>> ParseDevices(
+    absl::string_view text, absl::string_view source_name);
+
+// Parses the first efficiency block of such a text, from which all others
+// descend: what a GPU has that nobody measured. It must have all constants,
+// each with its source.
+absl::StatusOr<DeviceEfficiency> ParseGeneralEfficiency(
     absl::string_view text, absl::string_view source_name);
 
 }  // namespace tangram

@@ -129,7 +129,7 @@ class NoPlanTest(Folder):
         self.assertIn("No plan fits", run.stdout)
         self.assertRegex(run.stdout, r"GB short")
         # 56.8 GB short; a T4 has 15.84 GB less 1 GB of reserve.
-        self.assertIn("at least 4 more T4", " ".join(run.stdout.split()))
+        self.assertIn("at least 5 more T4", " ".join(run.stdout.split()))
         answer = json.loads(self.read("none.json"))
         self.assertGreater(answer["infeasible"]["bytes_short"], 0)
 
@@ -307,16 +307,45 @@ class ValidateTest(Folder):
         self.assertRegex(shown, "fitted on 1 rows? of lab")
         self.assertIn("A100-80.gemm_max_fraction: ", shown)
 
-    def test_bad_cells_are_named(self):
+    def test_a_bad_cell_skips_its_row(self):
         text = self.read("runs.csv").replace("64,4,2,2,2,1.6", "64,4,2,2,x,1.6")
         self.write("bad.csv", text)
-        self.fails(BAD_INPUT, "bad.csv: line 4: dp: x; expected a count",
-                   "validate", "runs.csv", "bad.csv", "--output", "out.csv")
+        run = self.run_tangram("validate", "bad.csv", "--output", "out.csv")
+        self.assertEqual(run.returncode, OK)
+        self.assertIn("tangram: bad.csv: line 4: dp: x; expected a count, or "
+                      "nothing; row skipped\n", run.stderr)
+        self.assertIn("Skipped for a bad cell: 2 rows", run.stdout)
+        self.assertEqual(len(self.read("out.csv").splitlines()), 2)
 
-    def test_bad_lines_are_named(self):
+    def test_bad_lines_are_named_if_nothing_is_left(self):
         self.write("bad.csv", self.HEADER + "a-1,lab\n")
-        self.fails(BAD_INPUT, "bad.csv: line 2: 2 cells; expected 17",
+        self.fails(BAD_INPUT, "no row could be scored of 1 row: bad.csv: line 2: "
+                   "2 cells; expected 17",
                    "validate", "bad.csv", "--output", "out.csv")
+
+    def test_sources_are_left_out(self):
+        shown = self.tangram("validate", "runs.csv", "--leave-one-source-out",
+                             "--residuals", "residuals.csv")
+        self.assertRegex(shown, r"lab +2 +[\d.]+ %")
+        self.assertIn("Ran: 2 of 2 such runs predicted to fit", shown)
+        self.assertRegex(self.read("residuals.csv"),
+                         r"(?m)^time,lab,ampere,Megatron-LM,dense,narrow,fast,0,2,")
+
+    def test_constants_of_a_new_gpu_are_fitted_and_planned_with(self):
+        self.write("new.yaml", """groups:
+  - {name: new, gpu: New-1, nodes: 1, gpus_per_node: 8, memory: 80 GB,
+     memory_bandwidth: 2 TB/s, peak_tflops: {fp32: 20, fp16: 312, bf16: 312}}
+""")
+        self.write("new.csv", self.read("runs.csv").replace("A100-80", "New-1"))
+        self.tangram("validate", "new.csv", "--cluster", "new.yaml",
+                     "--calibrate", "1", "--output", "constants.yaml")
+        self.assertIn("  - gpu: New-1\n    gemm_max_fraction: ",
+                      self.read("constants.yaml"))
+        shown = self.tangram("plan", "--cluster", "new.yaml", *JOB,
+                             "--constants", "constants.yaml")
+        self.assertIn("constants of New-1 (constants.yaml): ", shown)
+        self.fails(BAD_INPUT, "constants.yaml: for none of the cluster's GPUs",
+                   "plan", *CLUSTER, *JOB, "--constants", "constants.yaml")
 
     def test_output_must_be_writable(self):
         self.fails(BAD_INPUT, "missing/out.csv", "validate", "runs.csv",

@@ -55,6 +55,7 @@ class CompareTest(Folder):
 
     def test_prints_a_table(self):
         text = self.tangram("compare", *CLUSTER, *MODEL, "--planners", FAST)
+        self.assertRegex(text, r"(?m)^  -\d+/\+\d+ % in 90.0 % of runs")
         self.assertRegex(text, r"(?m)^  amp +\S+ m?s +\S+ m?s, \S+ % ")
         self.assertRegex(text, r"\n  \S+ is \S+ % faster than \S+: ")
         self.assertLessEqual(max(map(len, text.splitlines())), 100)

@@ -113,7 +113,8 @@ class Reimport(harness.Folder):
 
     def exported(self, target, where, model, layers, *options):
         """Plans for a target and exports; returns the plan."""
-        self.tangram("plan", *where, "--model", model, "--layers", str(layers),
+        # On GPUs that are as small as the plans allow.
+        self.tangram("plan", *where, "--memory-margin", "0", "--model", model, "--layers", str(layers),
                      "--global-batch", "32", "--runtime", target, *options,
                      "--quiet", "--output", "plan.json")
         self.tangram("export", "plan.json", "--to", target, "-o", target,

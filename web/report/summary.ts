@@ -2,7 +2,7 @@ import { el, legend, section, styled, type Child } from "./dom";
 import * as format from "./format";
 import { SHARE_COLORS } from "./palette";
 import { withTooltip } from "./tooltip";
-import { deviceName, numDevices, numGpus, type Answer, type Plan } from "./view_model";
+import { deviceName, numDevices, numGpus, type Answer, type Band, type Plan } from "./view_model";
 
 function tile(label: string, value: string, detail: string): HTMLElement {
   return el(
@@ -60,6 +60,13 @@ function aboveLowerBound(answer: Answer): string {
   return "";
 }
 
+// Returns a tile of where nine of ten measured times are expected.
+function expected(iteration_s: number, band: Band): HTMLElement {
+  const low = format.seconds(iteration_s * band.time_low);
+  const high = format.seconds(iteration_s * band.time_high);
+  return tile("Expected", `${low} – ${high}`, "in nine of ten runs");
+}
+
 function tiles(plan: Plan, answer: Answer): HTMLElement {
   const { prediction, stages } = answer;
   const memory = stages[fullest(answer)].memory;
@@ -72,6 +79,7 @@ function tiles(plan: Plan, answer: Answer): HTMLElement {
       format.seconds(prediction.iteration_time_s),
       aboveLowerBound(answer),
     ),
+    ...(answer.band ? [expected(prediction.iteration_time_s, answer.band)] : []),
     tile(
       "Throughput",
       format.thousands(prediction.tokens_per_s),

@@ -84,6 +84,7 @@ export interface Answer {
   num_microbatches: number;
   stages: Stage[];
   prediction: Prediction;
+  band?: Band; // Not in the pages of single pipelines of several.
   lower_bound_s: number;
   closed_form_s: number;
   any_plan_bound_s: number; // 0: none is proven.
@@ -174,6 +175,15 @@ export interface Prediction {
   recomputation_fraction: number;
   time_shares: { name: string; fraction: number }[];
   violations: { stage: number; reason: string; bytes_short: number }[];
+}
+
+// Where nine of ten measurements are expected, as factors of the prediction.
+export interface Band {
+  time_low: number;
+  time_high: number;
+  memory_low: number;
+  memory_high: number;
+  tie: number; // Factor of times below which two plans tie.
 }
 
 export type EventKind =

@@ -16,23 +16,33 @@ bool AreAlike(const PlanFile& a, const PlanFile& b) {
          a.training == b.training;
 }
 
+Json BandView(const PredictionBand& band) {
+  return {{"time_low", band.time.low},
+          {"time_high", band.time.high},
+          {"memory_low", band.memory.low},
+          {"memory_high", band.memory.high},
+          {"tie", band.tie}};
+}
+
 Json AnswerView(const ReportedPlan& reported) {
   const PlanFile& file = reported.file;
   const PlanResult& result = file.result;
   const PipelinePlan& plan = *result.plan;
-  return {{"schedule", ScheduleName(plan.schedule)},
-          {"virtual_stages", plan.virtual_stages},
-          {"pipeline_microbatch_size", plan.pipeline_microbatch_size},
-          {"num_microbatches",
-           file.training.global_batch_size / plan.pipeline_microbatch_size},
-          {"stages", StagesView(file)},
-          {"prediction", PredictionView(plan, result.evaluation)},
-          {"lower_bound_s", result.lower_bound_s},
-          {"closed_form_s", result.closed_form_s},
-          {"any_plan_bound_s",
-           result.certificate.value_or(Certificate()).any_plan_s},
-          {"timeline", TimelineView(reported.timeline,
-                                    result.evaluation.iteration_time_s)}};
+  Json view = {{"schedule", ScheduleName(plan.schedule)},
+               {"virtual_stages", plan.virtual_stages},
+               {"pipeline_microbatch_size", plan.pipeline_microbatch_size},
+               {"num_microbatches", file.training.global_batch_size /
+                                        plan.pipeline_microbatch_size},
+               {"stages", StagesView(file)},
+               {"prediction", PredictionView(plan, result.evaluation)},
+               {"lower_bound_s", result.lower_bound_s},
+               {"closed_form_s", result.closed_form_s},
+               {"any_plan_bound_s",
+                result.certificate.value_or(Certificate()).any_plan_s},
+               {"timeline", TimelineView(reported.timeline,
+                                         result.evaluation.iteration_time_s)}};
+  if (result.band) view["band"] = BandView(*result.band);
+  return view;
 }
 
 Json PlanView(const ReportedPlan& reported) {

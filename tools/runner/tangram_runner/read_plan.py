@@ -27,7 +27,8 @@ FILE_FIELDS = ("format_version", "cluster", "model", "training", "plan",
 UNREAD_FIELDS = ("islands", "evaluation", "unused_islands", "lower_bound_s",
                  "closed_form_s", "stats", "notes", "explanation", "provenance",
                  "alternatives", "runners_up", "constraints", "planner",
-                 "planner_options", "replicated_evaluation", "certificate")
+                 "planner_options", "replicated_evaluation", "certificate",
+                 "band")
 # They change how long an iteration takes, not what it computes; some plans need one
 # of the first three, or its absence.
 TIMING_FIELDS = ("flash_attention", "blocking_transfers", "buffered_sends",

@@ -84,8 +84,34 @@ TEST(PrintComparisonTest, ShowsFiguresAndReasons) {
                               "GPU)\n  picky: batch: 7\n"));
 }
 
+constexpr PredictionBand kBand = {
+    .time = {0.87, 1.13}, .memory = {0.9, 1.1}, .tie = 1.25};
+
+TEST(PrintComparisonTest, SaysWhetherPlansTie) {
+  std::vector<PlannerAnswer> answers = FourAnswers();
+  for (PlannerAnswer& answer : answers) {
+    if (answer.has_plan()) answer.file->result.band = kBand;
+  }
+  std::ostringstream out;
+  std::ostringstream err;
+  Console console{.out = out, .err = err};
+  PrintComparison(answers, console);
+  EXPECT_THAT(out.str(), HasSubstr("\n  -13/+13 % in 90.0 % of runs\n"));
+  EXPECT_THAT(out.str(), HasSubstr("fast is 20.0 % faster than slow, a tie "
+                                   "within the band: "));
+
+  std::ostringstream json;
+  Console as_json{.out = json, .err = err, .format = OutputFormat::kJson};
+  PrintComparisonAsJson(answers, as_json);
+  const auto fast = nlohmann::json::parse(json.str())["planners"][0];
+  EXPECT_EQ(fast["ties_with_next"], true);
+  EXPECT_NEAR(fast["iteration_time_low_s"], 8.7, 1e-9);
+  EXPECT_NEAR(fast["iteration_time_high_s"], 11.3, 1e-9);
+}
+
 TEST(PrintComparisonTest, TheTableIsNoWiderThanAPage) {
   PlannerAnswer single = AnswerOf("megatron-uniform", 0.0156, 128);
+  single.file->result.band = kBand;
   single.file->result.closed_form_s = 0.38;
   single.file->provenance.wall_s = 227e-6;
   single.frameworks = {"torchtitan", "a", "b", "c", "d", "e",

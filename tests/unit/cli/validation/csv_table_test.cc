@@ -78,27 +78,43 @@ TEST(ParseCsvTest, ATableMayHaveNoRows) {
 }
 
 TEST(ParseCsvTest, RowsHaveAsManyCellsAsTheHeader) {
+  ASSERT_OK_AND_ASSIGN(
+      const CsvTable table,
+      ParseCsv("a,b\n\"1\n1\",2\n3\n4,5\n6,7,8\n", "runs.csv"));
+
   EXPECT_THAT(
-      ParseCsv("a,b\n\"1\n1\",2\n3\n", "runs.csv"),
-      StatusIs(kBadInput,
-               "runs.csv: line 4: 1 cells; expected 2, as in the header"));
-  EXPECT_THAT(
-      ParseCsv("a,b\n1,2,3\n", "runs.csv"),
-      StatusIs(kBadInput,
-               "runs.csv: line 2: 3 cells; expected 2, as in the header"));
+      table.bad_rows,
+      ElementsAre("runs.csv: line 4: 1 cells; expected 2, as in the header",
+                  "runs.csv: line 6: 3 cells; expected 2, as in the header"));
+  ASSERT_THAT(table.rows, SizeIs(2));
+  EXPECT_THAT(table.rows[1].cells, ElementsAre("4", "5"));
 }
 
 TEST(ParseCsvTest, AnOpenQuoteIsReportedWhereItOpens) {
-  EXPECT_THAT(ParseCsv("a,b\n1,\"2\n3,4\n5,6\n", "runs.csv"),
-              StatusIs(kBadInput,
-                       "runs.csv: line 2: a quoted cell without its closing "
-                       "quote"));
+  ASSERT_OK_AND_ASSIGN(const CsvTable table,
+                       ParseCsv("a,b\n1,\"2\n3,4\n5,6\n", "runs.csv"));
+
+  EXPECT_THAT(table.bad_rows,
+              ElementsAre("runs.csv: line 2: a quoted cell without its closing "
+                          "quote"));
+  // Reading goes on at the next line.
+  ASSERT_THAT(table.rows, SizeIs(2));
+  EXPECT_THAT(table.rows[0].cells, ElementsAre("3", "4"));
+  EXPECT_EQ(table.rows[0].line, 3);
 }
 
 TEST(ParseCsvTest, NothingFollowsAClosingQuote) {
-  EXPECT_THAT(
-      ParseCsv("a,b\n\"1\"x,2\n", "runs.csv"),
-      StatusIs(kBadInput, "runs.csv: line 2: text after a closing quote"));
+  ASSERT_OK_AND_ASSIGN(const CsvTable table,
+                       ParseCsv("a,b\n\"1\"x,2\n3,4\n", "runs.csv"));
+
+  EXPECT_THAT(table.bad_rows,
+              ElementsAre("runs.csv: line 2: text after a closing quote"));
+  EXPECT_THAT(table.rows, SizeIs(1));
+}
+
+TEST(ParseCsvTest, TheHeaderMustBeARow) {
+  EXPECT_THAT(ParseCsv("a,\"b\n1,2\n", "runs.csv"),
+              StatusIs(kBadInput, HasSubstr("runs.csv: line 1: a quoted")));
 }
 
 TEST(ParseCsvTest, NeedsAHeader) {

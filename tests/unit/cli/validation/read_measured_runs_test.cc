@@ -1,6 +1,7 @@
 #include "cli/validation/read_measured_runs.h"
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
@@ -10,6 +11,7 @@
 namespace tangram {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::Eq;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -17,6 +19,15 @@ using testing::kBadInput;
 using ::testing::Optional;
 using ::testing::SizeIs;
 using testing::StatusIs;
+
+// The runs of a text that has no bad rows.
+absl::StatusOr<std::vector<MeasuredRun>> Runs(const std::string& text,
+                                              const std::string& name) {
+  absl::StatusOr<MeasuredRuns> read = ParseMeasuredRuns(text, name);
+  if (!read.ok()) return read.status();
+  EXPECT_THAT(read->bad_rows, IsEmpty());
+  return read->runs;
+}
 
 // A row with only the required columns and `value` in `column`.
 std::string RowWith(const std::string& column, const std::string& value) {
@@ -26,7 +37,7 @@ std::string RowWith(const std::string& column, const std::string& value) {
 TEST(ParseMeasuredRunsTest, ReadsTextColumns) {
   ASSERT_OK_AND_ASSIGN(
       const auto runs,
-      ParseMeasuredRuns(
+      Runs(
           "row_id,source,framework,gpu,num_gpus,intra_link,inter_link,model,"
           "gbs,zero,recompute,offload,precision,attn_kernel,plan_json,mem_kind,"
           "flag,notes\n"
@@ -62,18 +73,16 @@ struct CountColumn {
 class CountColumnTest : public ::testing::TestWithParam<CountColumn> {};
 
 TEST_P(CountColumnTest, IsReadIntoItsField) {
-  ASSERT_OK_AND_ASSIGN(
-      const auto runs,
-      ParseMeasuredRuns(RowWith(GetParam().column, "37"), "runs.csv"));
+  ASSERT_OK_AND_ASSIGN(const auto runs,
+                       Runs(RowWith(GetParam().column, "37"), "runs.csv"));
 
   ASSERT_THAT(runs, SizeIs(1));
   EXPECT_EQ(runs[0].*GetParam().field, 37);
 }
 
 TEST_P(CountColumnTest, IsZeroWhereTheSourceSaysNothing) {
-  ASSERT_OK_AND_ASSIGN(
-      const auto runs,
-      ParseMeasuredRuns(RowWith(GetParam().column, ""), "runs.csv"));
+  ASSERT_OK_AND_ASSIGN(const auto runs,
+                       Runs(RowWith(GetParam().column, ""), "runs.csv"));
 
   EXPECT_EQ(runs[0].*GetParam().field, 0);
 }
@@ -101,37 +110,33 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(ParseMeasuredRunsTest, ReadsTheCountsThatARowMustHave) {
   ASSERT_OK_AND_ASSIGN(const auto runs,
-                       ParseMeasuredRuns("gbs,num_gpus,gpu\n8,4,T4\n", "x"));
+                       Runs("gbs,num_gpus,gpu\n8,4,T4\n", "x"));
 
   EXPECT_EQ(runs[0].num_gpus, 4);
   EXPECT_EQ(runs[0].global_batch_size, 8);
 }
 
 TEST(ParseMeasuredRunsTest, CountsMayBeInThousandsWithRemarks) {
-  ASSERT_OK_AND_ASSIGN(
-      const auto thousands,
-      ParseMeasuredRuns(RowWith("vocab", "250k (as printed)"), "x"));
-  ASSERT_OK_AND_ASSIGN(
-      const auto remark,
-      ParseMeasuredRuns(RowWith("vocab", "50257 (padded)"), "x"));
+  ASSERT_OK_AND_ASSIGN(const auto thousands,
+                       Runs(RowWith("vocab", "250k (as printed)"), "x"));
+  ASSERT_OK_AND_ASSIGN(const auto remark,
+                       Runs(RowWith("vocab", "50257 (padded)"), "x"));
 
   EXPECT_EQ(thousands[0].vocab_size, 250000);
   EXPECT_EQ(remark[0].vocab_size, 50257);
 }
 
 TEST(ParseMeasuredRunsTest, MixedDegreesAreLeftToThePlan) {
-  ASSERT_OK_AND_ASSIGN(const auto runs,
-                       ParseMeasuredRuns(RowWith("tp", "mixed"), "x"));
+  ASSERT_OK_AND_ASSIGN(const auto runs, Runs(RowWith("tp", "mixed"), "x"));
 
   EXPECT_EQ(runs[0].tp_degree, 0);
 }
 
 TEST(ParseMeasuredRunsTest, ReadsMeasurementsInTheirUnits) {
-  ASSERT_OK_AND_ASSIGN(
-      const auto runs,
-      ParseMeasuredRuns("gpu,num_gpus,gbs,iteration_s,mem_gib,predicted_s,"
-                        "params_b\nT4,4,8,1.5,2,1.25,6.7\n",
-                        "x"));
+  ASSERT_OK_AND_ASSIGN(const auto runs,
+                       Runs("gpu,num_gpus,gbs,iteration_s,mem_gib,predicted_s,"
+                            "params_b\nT4,4,8,1.5,2,1.25,6.7\n",
+                            "x"));
 
   EXPECT_THAT(runs[0].iteration_s, Optional(1.5));
   EXPECT_THAT(runs[0].memory_bytes, Optional(2147483648.0));  // 2 · 2^30.
@@ -139,11 +144,10 @@ TEST(ParseMeasuredRunsTest, ReadsMeasurementsInTheirUnits) {
 }
 
 TEST(ParseMeasuredRunsTest, BlankMeasurementsAreNone) {
-  ASSERT_OK_AND_ASSIGN(
-      const auto runs,
-      ParseMeasuredRuns("gpu,num_gpus,gbs,iteration_s,mem_gib,predicted_s\n"
-                        "T4,4,8,,,\n",
-                        "x"));
+  ASSERT_OK_AND_ASSIGN(const auto runs,
+                       Runs("gpu,num_gpus,gbs,iteration_s,mem_gib,predicted_s\n"
+                            "T4,4,8,,,\n",
+                            "x"));
 
   EXPECT_THAT(runs[0].iteration_s, Eq(std::nullopt));
   EXPECT_THAT(runs[0].memory_bytes, Eq(std::nullopt));
@@ -151,11 +155,10 @@ TEST(ParseMeasuredRunsTest, BlankMeasurementsAreNone) {
 }
 
 TEST(ParseMeasuredRunsTest, TheDerivedTimeStandsInForTheMeasuredOne) {
-  ASSERT_OK_AND_ASSIGN(
-      const auto runs,
-      ParseMeasuredRuns("gpu,num_gpus,gbs,iteration_s,iteration_s_derived\n"
-                        "T4,4,8,,3\nT4,4,8,2,3\n",
-                        "x"));
+  ASSERT_OK_AND_ASSIGN(const auto runs,
+                       Runs("gpu,num_gpus,gbs,iteration_s,iteration_s_derived\n"
+                            "T4,4,8,,3\nT4,4,8,2,3\n",
+                            "x"));
 
   EXPECT_THAT(runs[0].iteration_s, Optional(3.0));
   EXPECT_THAT(runs[1].iteration_s, Optional(2.0));
@@ -164,8 +167,7 @@ TEST(ParseMeasuredRunsTest, TheDerivedTimeStandsInForTheMeasuredOne) {
 TEST(ParseMeasuredRunsTest, SequenceParallelismMayBeUnsaid) {
   ASSERT_OK_AND_ASSIGN(
       const auto runs,
-      ParseMeasuredRuns("gpu,num_gpus,gbs,sp\nT4,4,8,\nT4,4,8,0\nT4,4,8,1\n",
-                        "x"));
+      Runs("gpu,num_gpus,gbs,sp\nT4,4,8,\nT4,4,8,0\nT4,4,8,1\n", "x"));
 
   EXPECT_THAT(runs[0].sequence_parallel, Eq(std::nullopt));
   EXPECT_THAT(runs[1].sequence_parallel, Optional(false));
@@ -175,23 +177,21 @@ TEST(ParseMeasuredRunsTest, SequenceParallelismMayBeUnsaid) {
 TEST(ParseMeasuredRunsTest, RowsWithoutNamesAreNamedByFileAndLine) {
   ASSERT_OK_AND_ASSIGN(
       const auto runs,
-      ParseMeasuredRuns("# a comment\ngpu,num_gpus,gbs\nT4,4,8\n", "runs.csv"));
+      Runs("# a comment\ngpu,num_gpus,gbs\nT4,4,8\n", "runs.csv"));
 
   EXPECT_EQ(runs[0].id, "line 3");
   EXPECT_EQ(runs[0].source, "runs.csv");
 }
 
 TEST(ParseMeasuredRunsTest, UnknownColumnsAreIgnored) {
-  ASSERT_OK_AND_ASSIGN(
-      const auto runs,
-      ParseMeasuredRuns(RowWith("weather", "fair"), "runs.csv"));
+  ASSERT_OK_AND_ASSIGN(const auto runs,
+                       Runs(RowWith("weather", "fair"), "runs.csv"));
 
   EXPECT_THAT(runs, SizeIs(1));
 }
 
 TEST(ParseMeasuredRunsTest, ATableMayBeEmpty) {
-  ASSERT_OK_AND_ASSIGN(const auto runs,
-                       ParseMeasuredRuns("gpu,num_gpus,gbs\n", "runs.csv"));
+  ASSERT_OK_AND_ASSIGN(const auto runs, Runs("gpu,num_gpus,gbs\n", "runs.csv"));
 
   EXPECT_THAT(runs, IsEmpty());
 }
@@ -201,6 +201,17 @@ TEST(ParseMeasuredRunsTest, NeedsSomeColumns) {
     EXPECT_THAT(ParseMeasuredRuns(header, "runs.csv"),
                 StatusIs(kBadInput, HasSubstr("runs.csv: no column \"")));
   }
+}
+
+TEST(ParseMeasuredRunsTest, LinesThatAreNoRowsAreLeftOutToo) {
+  ASSERT_OK_AND_ASSIGN(
+      const MeasuredRuns read,
+      ParseMeasuredRuns("gpu,num_gpus,gbs\nT4,4\nT4,4,8\n", "runs.csv"));
+
+  EXPECT_THAT(read.runs, SizeIs(1));
+  EXPECT_THAT(read.bad_rows,
+              ElementsAre("runs.csv: line 2: 2 cells; expected 3, as in the "
+                          "header"));
 }
 
 struct BadCell {
@@ -214,10 +225,15 @@ class BadCellTest : public ::testing::TestWithParam<BadCell> {};
 
 TEST_P(BadCellTest, IsReportedWithLineColumnAndValue) {
   const BadCell& bad = GetParam();
-  EXPECT_THAT(ParseMeasuredRuns(RowWith(bad.column, bad.value), "runs.csv"),
-              StatusIs(kBadInput,
-                       absl::StrCat("runs.csv: line 2: ", bad.column, ": ",
-                                    bad.value, "; expected ", bad.expected)));
+  ASSERT_OK_AND_ASSIGN(
+      const MeasuredRuns read,
+      ParseMeasuredRuns(RowWith(bad.column, bad.value) + "T4,4,8,\n",
+                        "runs.csv"));
+
+  EXPECT_THAT(read.bad_rows, ElementsAre(absl::StrCat(
+                                 "runs.csv: line 2: ", bad.column, ": ",
+                                 bad.value, "; expected ", bad.expected)));
+  EXPECT_THAT(read.runs, SizeIs(1));  // The row after it.
 }
 
 constexpr char kCount[] = "a count, or nothing";

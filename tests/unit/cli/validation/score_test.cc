@@ -172,6 +172,9 @@ TEST(ScoreRunsTest, GroupsCountByTheirPairs) {
   // Three pairs have τ −1 and six +1: 3 / 9.
   EXPECT_THAT(ScoreRuns(runs, 0).kendall_tau,
               Optional(DoubleNear(3.0 / 9, kExact)));
+  // The first group would run the plan of 3 s instead of 1 s, the second the
+  // best: (2 + 0) / 2.
+  EXPECT_THAT(ScoreRuns(runs, 0).regret, Optional(DoubleNear(1, kExact)));
 }
 
 TEST(ScoreRunsTest, CountsWhetherPlansFitAsTheyDid) {
@@ -190,7 +193,32 @@ TEST(ScoreRunsTest, CountsWhetherPlansFitAsTheyDid) {
   EXPECT_EQ(score.fit.n, 5);
   EXPECT_EQ(score.fit.agree, 2);
   EXPECT_EQ(score.fit.falsely_fits, 2);
+  EXPECT_EQ(score.fit.out_of_memory, 3);
+  EXPECT_EQ(score.fit.ran(), 2);
+  EXPECT_EQ(score.fit.truly_fits(), 1);
   EXPECT_EQ(score.time.n, 2);
+}
+
+TEST(ScoreBandsTest, CountsMeasurementsInsideTheirBand) {
+  MeasuredRun a = Took(1.2);
+  a.memory_bytes = 3;
+  const MeasuredRun b = Took(1.4);
+  const MeasuredRun c = GptRun();
+  const PredictionBand band = {.time = {0.9, 1.3}, .memory = {1, 2}};
+  const std::vector<PredictedRun> runs = {
+      {.run = &a,
+       .prediction = {.iteration_s = 1, .memory_bytes = 2},
+       .band = band},
+      {.run = &b, .prediction = {.iteration_s = 1}, .band = band},
+      {.run = &c, .prediction = {.iteration_s = 1}, .band = band}};
+  const BandScore time = ScoreBands(runs, Quantity::kTime);
+  const BandScore memory = ScoreBands(runs, Quantity::kMemory);
+
+  EXPECT_EQ(time.n, 2);
+  EXPECT_EQ(time.inside, 1);
+  EXPECT_NEAR(time.median_half_width, 0.2, kExact);
+  EXPECT_EQ(memory.n, 1);
+  EXPECT_EQ(memory.inside, 1);
 }
 
 }  // namespace

@@ -177,6 +177,62 @@ TEST(ValidateRunsTest, TheSeedAloneChoosesTheCalibrationRows) {
   EXPECT_GT(scored.size(), 1);
 }
 
+// Runs of four sources, the last of which is off by as much as no other.
+std::vector<MeasuredRun> RunsOfFourSources() {
+  std::vector<MeasuredRun> runs;
+  for (const double slowdown : {1.1, 1.2, 1.3, 3.0}) {
+    for (MeasuredRun run : SlowRuns(4, slowdown)) {
+      run.source = absl::StrCat("slower by ", slowdown);
+      run.id = absl::StrCat(run.source, run.id);
+      runs.push_back(run);
+    }
+  }
+  return runs;
+}
+
+TEST(ValidateRunsTest, BandsDoNotKnowTheSourceThatTheyAreScoredOn) {
+  const std::vector<MeasuredRun> runs = RunsOfFourSources();
+  const ValidationReport report =
+      ValidateRuns(runs, {.leave_one_source_out = true});
+
+  ASSERT_THAT(report.sources, SizeIs(5));
+  EXPECT_EQ(report.sources[1].source, "slower by 1.2");
+  EXPECT_EQ(report.sources[1].time_bands.coverage(), 1);  // 1.1 to 3.0.
+  EXPECT_EQ(report.sources[3].time_bands.coverage(), 0);  // 1.1 to 1.3.
+  EXPECT_EQ(report.sources[4].source, "all");
+  EXPECT_EQ(report.sources[4].score.time.n, 16);
+  EXPECT_THAT(report.residuals.cells, SizeIs(8));  // Time and order of each.
+}
+
+TEST(ValidateRunsTest, ConstantsDoNotKnowTheSourceThatTheyAreScoredOn) {
+  const std::vector<MeasuredRun> runs = RunsOfFourSources();
+  const ValidationReport report =
+      ValidateRuns(runs, {.calibration_rows = 4, .leave_one_source_out = true});
+
+  for (const ValidatedGroup& group : report.groups) {
+    EXPECT_THAT(group.runs, SizeIs(4));
+    EXPECT_THAT(group.calibration, SizeIs(9));
+  }
+  // Fitted to 1.2, 1.3 and 3.0, which two of three rows are near.
+  EXPECT_NEAR(
+      report.groups[0].runs[0].prediction.iteration_s / *runs[0].iteration_s,
+      1.25 / 1.1, 0.1);
+}
+
+TEST(ValidateRunsTest, NamesRowsThatSayTheSame) {
+  std::vector<MeasuredRun> runs = SlowRuns(3, 1.25);
+  runs.push_back(runs[1]);
+  runs.back().id = "again";
+  runs.push_back(runs[2]);
+  *runs.back().iteration_s *= 2;  // Another measurement of the same plan.
+  const ValidationReport report = ValidateRuns(runs, {});
+
+  ASSERT_THAT(report.repeated, SizeIs(1));
+  EXPECT_EQ(report.repeated[0].run, &runs[3]);
+  EXPECT_EQ(report.repeated[0].first, &runs[1]);
+  EXPECT_THAT(report.groups[0].runs, SizeIs(5));
+}
+
 // A profile without times, of a device on which this model was measured.
 Profile ProfileOf(const std::string& model, int vocabulary) {
   MeasuredRun run = GptRun();

@@ -81,6 +81,9 @@ PlanFile ExampleFile() {
       .runners_up = {{{0}, 3, 8, 1.5}},
       .lower_bound_s = 1.2,
       .certificate = Certificate{.asked_s = 1.1, .any_plan_s = 0.75},
+      .band =
+          PredictionBand{
+              .time = {0.9, 1.2}, .memory = {0.95, 1.1}, .tie = 1.05},
       .closed_form_s = 1.24,
       .stats = {.pairs = 12, .search_steps = int64_t{1} << 40},
       .notes = {"a note"}};

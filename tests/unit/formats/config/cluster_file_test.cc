@@ -233,7 +233,8 @@ groups:
   const DeviceSpec& device = cluster.nodes[0].device;
   EXPECT_EQ(device.peak_flops.bf16, 5e15);
   EXPECT_EQ(device.peak_flops.fp16, 0);
-  EXPECT_EQ(device.efficiency, DeviceEfficiency{});
+  EXPECT_EQ(device.efficiency, GeneralEfficiency(device.peak_flops));
+  EXPECT_TRUE(device.supports_flash_attention);  // It has bf16 units.
   EXPECT_THAT(
       cluster.assumptions,
       AllOf(Contains(AssumedFrom("groups[0].peak_tflops.fp16", "not given")),

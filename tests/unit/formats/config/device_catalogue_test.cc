@@ -27,7 +27,7 @@ TEST(DeviceCatalogueTest, EveryDeviceIsFullyDescribed) {
     EXPECT_GE(device.peak_flops.fp16, device.peak_flops.fp32);
     EXPECT_LT(device.peak_flops.fp16, 3e15);
     EXPECT_GT(device.memory_bytes, 11e9);
-    EXPECT_LT(device.memory_bytes, 300e9);
+    EXPECT_LT(device.memory_bytes, 310e9);  // 288 GiB.
     EXPECT_GT(device.memory_bandwidth_bytes_per_s, 299e9);
     EXPECT_LE(device.memory_bandwidth_bytes_per_s, 8e12);
     EXPECT_GE(entry.gpus_per_node, 1);
@@ -99,9 +99,46 @@ TEST(FindDeviceTest, KnowsEveryDeviceThatClustersAreMadeOf) {
         "H100-PCIe", "H200",         "GH200",        "GH200-96",
         "GH200-144", "B200",         "B300",         "GB200",
         "GB300",     "RTX-2080-Ti",  "RTX-2080",     "Titan-RTX",
-        "RTX-3090",  "RTX-4090",     "MI300X"}) {
+        "RTX-3090",  "RTX-4090",     "MI300X",       "A40",
+        "A30",       "A6000",        "RTX 6000 Ada", "RTX PRO 6000",
+        "RTX 5090",  "L20",          "H20",          "H800",
+        "A800",      "P100",         "MI250X",       "MI325X",
+        "MI355X",    "Gaudi2",       "Gaudi3"}) {
     EXPECT_NE(FindDevice(type), nullptr) << type;
   }
+}
+
+TEST(DeviceCatalogueTest, HasFiftyDevices) {
+  EXPECT_GE(DeviceCatalogue().size(), 50);
+}
+
+TEST(DeviceCatalogueTest, AGenerationIsTheBlockBelowTheGeneralOne) {
+  EXPECT_EQ(FindDevice("A100-80")->generation, "ampere");
+  EXPECT_EQ(FindDevice("A10")->generation, "ampere");  // Like a10g.
+  EXPECT_EQ(FindDevice("Titan-RTX")->generation, "turing");
+  EXPECT_EQ(FindDevice("H100")->generation, "hopper");
+}
+
+TEST(GeneralEfficiencyTest, HalfOfTheRateIsReachedAfterTheSameTime) {
+  const DeviceEfficiency small = GeneralEfficiency({.fp16 = 100e12});
+  const DeviceEfficiency large = GeneralEfficiency({.bf16 = 400e12});
+
+  EXPECT_NEAR(large.gemm_half_flops / small.gemm_half_flops, 4, 1e-9);
+  EXPECT_EQ(large.gemm_max_fraction, small.gemm_max_fraction);
+  EXPECT_GT(small.host_launch_s, 0);
+  EXPECT_GT(small.overlap_penalty, 0);
+}
+
+TEST(InterNodeLinkTest, NodesOfFewerGpusHaveFewerNetworkCards) {
+  const CatalogueDevice& h100 = *FindDevice("H100");  // 8 x 45 GB/s.
+
+  EXPECT_EQ(InterNodeLink(h100, 8), h100.inter_node);
+  EXPECT_EQ(InterNodeLink(h100, 16), h100.inter_node);
+  EXPECT_NEAR(InterNodeLink(h100, 2).bandwidth_bytes_per_s, 90e9, 1);
+  EXPECT_EQ(InterNodeLink(h100, 2).pair_bandwidth_bytes_per_s, 45e9);
+  // One card for all four GPUs.
+  const CatalogueDevice& t4 = *FindDevice("T4");
+  EXPECT_EQ(InterNodeLink(t4, 1), t4.inter_node);
 }
 
 TEST(FindDeviceTest, OldDevicesLackNewUnits) {

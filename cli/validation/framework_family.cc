@@ -1,0 +1,33 @@
+#include "cli/validation/framework_family.h"
+
+#include "cli/validation/text_match.h"
+
+namespace tangram {
+
+absl::string_view FrameworkFamily(absl::string_view framework) {
+  // The first match counts.
+  constexpr struct {
+    absl::string_view name;  // Part of the framework column, ignoring case.
+    absl::string_view family;
+  } kFamilies[] = {{"Bridge", "Bridge"},
+                   {"NeMo", "Bridge"},
+                   {"Megatron-Core", "Megatron-Core"},
+                   {"MCore", "Megatron-Core"},
+                   {"InternEvo", "Megatron-Core"},
+                   {"FSDP", "FSDP"},
+                   {"torchtitan", "FSDP"},
+                   {"Sailor", "Sailor"},
+                   {"Megatron-DeepSpeed", "Megatron-DeepSpeed"},
+                   {"Megatron+DeepSpeed", "Megatron-DeepSpeed"},
+                   {"DeepSpeed", "DeepSpeed"},
+                   {"Aceso", "Aceso"},
+                   {"Megatron", "Megatron-LM"},
+                   {"Alpa", "Alpa"},
+                   {"Mist", "Mist"}};
+  for (const auto& known : kFamilies) {
+    if (Mentions(framework, known.name)) return known.family;
+  }
+  return "";
+}
+
+}  // namespace tangram

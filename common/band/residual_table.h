@@ -1,0 +1,123 @@
+#ifndef TANGRAM_COMMON_BAND_RESIDUAL_TABLE_H_
+#define TANGRAM_COMMON_BAND_RESIDUAL_TABLE_H_
+
+#include <array>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "common/domain/prediction_band.h"
+
+namespace tangram {
+
+// What residuals are of.
+enum class Quantity {
+  kTime,    // Iteration times.
+  kMemory,  // Peak memory of the fullest GPU.
+  // Ratios of the times of two runs of one model and framework on equally many
+  // GPUs: how well predictions rank plans.
+  kOrder,
+};
+inline constexpr int kNumQuantities = 3;  // Enumerators.
+
+const char* QuantityName(Quantity quantity);  // "time"
+
+// What the error of a prediction depends on.
+struct PredictionTraits {
+  // Of the GPU: "ampere". Empty: unknown. Those of mixed GPUs are joined by +.
+  std::string generation;
+  std::string framework;     // "Megatron-Core". Empty: unknown.
+  bool experts = false;      // A mixture of experts.
+  bool wide = false;         // At least 8 ranks share the tensors of a layer.
+  bool fast_fabric = false;  // GPUs of a node have NVLink or its like.
+  // GPUs: 0, up to 8; 1, up to 64; 2, more.
+  int scale = 0;
+
+  auto operator<=>(const PredictionTraits&) const = default;
+};
+
+// The tail of quantiles of which nothing is unknown.
+inline constexpr double kWidestTail = (1 - kBandCoverage) / 2;
+
+// The share of pairs of plans whose predicted ratio of times is off by less
+// than a tie. Pairs at its edge are in the right order five times of six.
+inline constexpr double kTieCoverage = 2.0 / 3;
+
+// Returns PredictionTraits::scale.
+int ScaleOf(int num_gpus);
+
+// The residuals of the runs of one source with the same traits.
+struct ResidualCell {
+  Quantity quantity = Quantity::kTime;
+  std::string source;
+  PredictionTraits traits;
+  int rows = 0;
+  // measurement / prediction at equally spaced quantiles, ascending.
+  std::vector<double> ratios;
+};
+
+struct ResidualTable {
+  std::vector<ResidualCell> cells;
+  // Share of a band's runs on either side of it, by quantity; that of kOrder is
+  // not used. It is chosen so
+  // that bands of sources left out hold about kBandCoverage of their rows: less
+  // than half of the rest, because a new source differs from all others.
+  std::array<double, kNumQuantities> tails = {kWidestTail, kWidestTail,
+                                              kWidestTail};
+  // Generation of each GPU type.
+  std::map<std::string, std::string> generations;
+
+  // Empty for a type that nobody measured or described.
+  std::string GenerationOf(absl::string_view type) const;
+};
+
+// Summarises ratios as ResidualCell::ratios. Sorts them.
+std::vector<double> SummarizeRatios(std::vector<double> ratios);
+
+// The distribution of measurement / prediction for runs of these traits.
+// Sources weigh nearly the same, however many rows they have; those that share
+// traits weigh more. So an unknown framework or GPU has the quantiles of all
+// sources. Leaves out the source `left_out`; empty: none.
+class ResidualDistribution {
+ public:
+  ResidualDistribution(const ResidualTable& table, Quantity quantity,
+                       const PredictionTraits& traits,
+                       absl::string_view left_out = "");
+
+  // Returns the ratio that a fraction `q` of runs stays below. 1 if there are
+  // no residuals of the quantity.
+  double Quantile(double q) const;
+
+ private:
+  struct Entry {
+    double ratio = 1;
+    double position = 0;  // Share of the weight below its middle.
+  };
+  std::vector<Entry> entries_;  // Ascending.
+};
+
+// Returns the central band that holds kBandCoverage of the runs.
+Band BandOf(const ResidualTable& table, Quantity quantity,
+            const PredictionTraits& traits);
+
+// Returns all bands of a prediction.
+PredictionBand BandsOf(const ResidualTable& table,
+                       const PredictionTraits& traits);
+
+// The format of residuals.csv, both ways. Parsing returns kInvalidArgument with
+// the line at fault.
+std::string FormatResiduals(const ResidualTable& table);
+absl::StatusOr<ResidualTable> ParseResiduals(absl::string_view text);
+
+// Returns the text of residuals.csv, which the build puts into the library.
+absl::string_view ResidualsCsv();
+
+// Returns residuals.csv, parsed on first use. Thread-safe.
+const ResidualTable& ShippedResiduals();
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_BAND_RESIDUAL_TABLE_H_
