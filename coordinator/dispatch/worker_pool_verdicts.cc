@@ -40,7 +40,7 @@ void WorkerPool::NoteVerdict(WorkerId id, const WorkerAnswer& answer) {
       worker.identity,
       Verdict{.error = error,
               .is_proven = queue_.sources().HasAnswered(worker.identity),
-              .fault = FaultOf(worker, task.asked->adapter, error.message()),
+              .fault = FaultOf(id, task.asked->adapter, error.message()),
               .given_s = options_.now_s()});
   task.attempts.End(id, QueryEvent::kFailed, options_.now_s());
   queue_.Refuse(id, answer.task);
@@ -59,7 +59,8 @@ void WorkerPool::NoteVerdict(WorkerId id, const WorkerAnswer& answer) {
 // was lost with it, and answers it now or has answered another since, was not
 // at fault: the process may have been restarted.
 void WorkerPool::BlameOthers(Task& task, const WorkerIdentity& worker) {
-  if (task.errors.empty() && task.verdicts.empty() && task.losses.empty()) {
+  if (task.errors.empty() && task.verdicts.empty() && task.losses.empty() &&
+      task.handed_back.empty()) {
     return;
   }
   for (const auto& error : std::exchange(task.errors, {})) Blame(error);
@@ -67,6 +68,9 @@ void WorkerPool::BlameOthers(Task& task, const WorkerIdentity& worker) {
     ReportRejection(verdict.fault, task.asked->adapter.name,
                     RejectionReason::kError);
     Blame(verdict.fault);
+  }
+  for (const auto& [identity, fault] : std::exchange(task.handed_back, {})) {
+    if (identity != worker) BlameUseless(fault);
   }
   for (const auto& [identity, loss] : std::exchange(task.losses, {})) {
     if (identity == worker || HasAnsweredSince(identity, loss->lost_s) ||

@@ -55,6 +55,8 @@ class ServiceMetrics : public WorkerPoolObserver {
   Counter workers_lost_;
   Counter rejected_answers_;
   Gauge quarantined_workers_;
+  Counter quarantines_;
+  Gauge oldest_lease_;
   Gauge queue_depth_;
   Gauge leased_;
   Gauge workers_;

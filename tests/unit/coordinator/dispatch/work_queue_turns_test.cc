@@ -39,7 +39,11 @@ class WorkQueueTurnsTest : public ::testing::Test {
 
   const AdapterId kAdapter{"aceso", "1"};
   WorkQueue queue_{
-      {.silence_limit_s = 15, .hedge_after_s = 30, .max_losses = 3}};
+      {.silence_limit_s = 15,
+       .hedge_after_s = 30,
+       .new_hedge_after_s = 30,
+       .first_slots = 1 << 12,
+       .max_losses = 3}};
 };
 
 // Dials, takes the task and hangs up. The other worker is busy meanwhile.
