@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/http/http_server.h"
 #include "common/obs/clocks.h"
 #include "common/obs/log.h"
 #include "common/security/channel.h"
@@ -37,7 +38,6 @@
 #include "coordinator/rpc/rpc_metrics.h"
 #include "coordinator/rpc/status_service.h"
 #include "coordinator/rpc/worker_pool_service.h"
-#include "coordinator/web/http_server.h"
 #include "coordinator/web/live_page.h"
 
 namespace tangram {
@@ -62,6 +62,8 @@ constexpr int kForgottenJobs = 100;
 // more are refused.
 constexpr int kStoreThreads = 2;
 constexpr int kMaxWaitingCalls = 1000;
+// Threads of the page. A report may take one for a second.
+constexpr int kPageThreads = 4;
 // Number of traces kept. Each takes at most some megabytes.
 constexpr size_t kKeptTraces = 16;
 
@@ -256,7 +258,7 @@ class Server : public CoordinatorServer {
     if (options.http_listen.empty()) return absl::OkStatus();
     TANGRAM_ASSIGN_OR_RETURN(
         http_server_,
-        HttpServer::Start(options.http_listen,
+        HttpServer::Start(options.http_listen, kPageThreads,
                           CreateLivePage({.jobs = *state_.jobs,
                                           .status = status_,
                                           .authenticator = *authenticator_,

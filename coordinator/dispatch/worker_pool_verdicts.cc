@@ -80,6 +80,7 @@ void WorkerPool::BlameOthers(Task& task, const WorkerIdentity& worker) {
     if (quarantine_.NoteLoss(loss->fault, loss->lost_s, options_.now_s())) {
       Quarantine(identity);
     }
+    if (!queue_.sources().HasAnswered(identity)) BlameUseless(loss->fault);
   }
   FailDisputed();
   LeaseToAll();
@@ -113,6 +114,7 @@ void WorkerPool::NoteLoss(const WorkerInfo& worker,
   if (quarantine_.NoteLoss(loss->fault, now_s, now_s)) {
     Quarantine(worker.identity);
   }
+  BlameUseless(loss->fault);
 }
 
 // Different verdicts: the one that most give; among equals, kUnimplemented,
