@@ -23,7 +23,8 @@
 #include "common/sync/mutex.h"
 #include "common/wire/grpc_settings.h"
 #include "coordinator/auth/call_gate.h"
-#include "coordinator/dispatch/bounded_executor.h"
+#include "coordinator/dispatch/fair_executor.h"
+#include "coordinator/dispatch/plan_turns.h"
 #include "coordinator/jobs/job_runner.h"
 #include "coordinator/metrics/measured_job_store.h"
 #include "coordinator/metrics/service_metrics.h"
@@ -62,6 +63,13 @@ constexpr int kForgottenJobs = 100;
 // more are refused.
 constexpr int kStoreThreads = 2;
 constexpr int kMaxWaitingCalls = 1000;
+// Their key for the coordinator's own ones. No tenant has this name.
+constexpr char kOwnCalls[] = "/";
+// Plans that have begun for each that computes; the others pause. Each keeps its
+// memory.
+constexpr int kBegunPerTurn = 4;
+// Tenants that begin one plan more when these places are taken.
+constexpr int kExtraTenants = 16;
 // Threads of the page. A report may take one for a second.
 constexpr int kPageThreads = 4;
 // Number of traces kept. Each takes at most some megabytes.
@@ -119,14 +127,30 @@ class Server : public CoordinatorServer {
         metrics_(metrics),
         pool_(PoolOptions(options, state_.answers.get()), &metrics_),
         plan_cache_(options.plan_cache_bytes),
-        executor_(options.max_concurrent_plans, options.max_queued_plans),
-        store_executor_(kStoreThreads, kMaxWaitingCalls),
+        turns_({.num_turns = options.max_concurrent_plans,
+                .now_s = SteadySeconds}),
+        executor_({.max_of_key = options.max_concurrent_plans,
+                   .num_places = kBegunPerTurn * options.max_concurrent_plans,
+                   .num_extra_places = kExtraTenants,
+                   .max_waiting = options.max_queued_plans,
+                   .now_s = SteadySeconds}),
+        store_executor_({.max_of_key = kStoreThreads,
+                         .num_places = kStoreThreads,
+                         .num_extra_places = 0,
+                         .max_waiting = kMaxWaitingCalls,
+                         .now_s = SteadySeconds}),
         runner_(*state_.jobs,
                 {.owner = OwnerName(),
-                 .num_threads = options.max_concurrent_plans,
+                 .num_threads =
+                     kBegunPerTurn * options.max_concurrent_plans +
+                     kExtraTenants,
+                 .max_of_tenant = options.max_concurrent_plans,
+                 .num_shared_places =
+                     kBegunPerTurn * options.max_concurrent_plans,
                  .lease_s = options.job_lease_s,
                  .work = PlanJobs({.pool = pool_,
                                    .metrics = metrics_,
+                                   .turns = turns_,
                                    .now_s = SteadySeconds,
                                    .cost_limits = options.cost_limits},
                                   traces_),
@@ -141,7 +165,12 @@ class Server : public CoordinatorServer {
                                        .on_changed = [this] { runner_.Wake(); },
                                        .authenticator = *authenticator_,
                                        .quota = quota_,
-                                       .budget = budget_})),
+                                       .budget = budget_,
+                                       .on_refused =
+                                           [this](const std::string& tenant,
+                                                  const char* reason) {
+                                             metrics_.OnRefusal(tenant, reason);
+                                           }})),
         admission_(options.worker_limits, SteadySeconds),
         worker_service_(
             CreateWorkerPoolService(pool_, admission_, *authenticator_)),
@@ -162,6 +191,7 @@ class Server : public CoordinatorServer {
              .must_stop = [this] { return stopping_.load(); },
              .authenticator = *authenticator_,
              .quota = quota_,
+             .turns = turns_,
              .budget = budget_,
              .share_answers = options.share_answers,
              .cost_limits = options.cost_limits})) {}
@@ -297,9 +327,11 @@ class Server : public CoordinatorServer {
   // Runs in another thread, because the database may be slow.
   void LookAtJobs() {
     if (is_looking_.exchange(true)) return;
-    const auto task = store_executor_.Submit([this] {
+    const auto task = store_executor_.Submit(kOwnCalls, [this] {
       const absl::StatusOr<int> waiting = state_.jobs->CountWaiting();
       if (waiting.ok()) metrics_.SetWaitingJobs(*waiting);
+      const absl::StatusOr<double> oldest_s = state_.jobs->OldestWaitingS();
+      if (oldest_s.ok()) metrics_.SetOldestWaitingJob(*oldest_s);
       // A failure is ignored here. It is counted and logged elsewhere, and a
       // later look deletes the jobs.
       if (keep_jobs_s_ > 0) {
@@ -324,8 +356,9 @@ class Server : public CoordinatorServer {
   std::atomic<bool> draining_ = false;
   std::atomic<bool> stopping_ = false;
   std::atomic<bool> is_looking_ = false;
-  BoundedExecutor executor_;
-  BoundedExecutor store_executor_;
+  PlanTurns turns_;
+  FairExecutor executor_;
+  FairExecutor store_executor_;
   JobRunner runner_;
   std::unique_ptr<grpc::Service> job_service_;
   WorkerAdmission admission_;

@@ -20,7 +20,7 @@ namespace {
 constexpr double kPatience = 2;
 constexpr double kPatienceOnceAnswered = 10;
 // If it is known how long its answers take, it is not waited for much longer.
-constexpr double kMuchLonger = 16;
+constexpr double kPatientFor = 16;
 // Names in an error. `tangram worker list` has the faults of all.
 constexpr size_t kNamed = 3;
 
@@ -175,7 +175,7 @@ bool WorkerPool::IsSilent(const Worker& worker, double since_s,
 
 double WorkerPool::PatienceWith(WorkerId worker,
                                 const AdapterId& adapter) const {
-  return std::clamp(kMuchLonger * queue_.TookBy(worker, adapter).longest_s,
+  return std::clamp(kPatientFor * queue_.TookBy(worker, adapter).longest_s,
                     kPatience * options_.queue.hedge_after_s,
                     kPatienceOnceAnswered * options_.queue.hedge_after_s);
 }

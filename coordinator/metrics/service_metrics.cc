@@ -21,6 +21,11 @@ constexpr size_t kMaxAdapterLabels = 100;
 constexpr char kOtherAdapters[] = "other";
 // The label of an answer whose lease is unknown.
 constexpr char kUnknownAdapter[] = "unknown";
+// Tenants with series of their own, each with one for each reason.
+constexpr size_t kMaxTenantLabels = 50;
+constexpr char kOtherTenants[] = "other";
+// The label of callers without a tenant.
+constexpr char kNoTenant[] = "none";
 // Kinds of quarantines.
 constexpr char kUntilReleased[] = "until_released";
 constexpr char kForAWhile[] = "for_a_while";
@@ -85,7 +90,13 @@ ServiceMetrics::ServiceMetrics(Metrics& metrics)
                                      "Jobs that this coordinator runs.")),
       queued_jobs_(metrics.AddGauge(
           "tangram_jobs_queued",
-          "Jobs in the database that wait for a coordinator.")) {
+          "Jobs in the database that wait for a coordinator.")),
+      oldest_waiting_job_(metrics.AddGauge(
+          "tangram_oldest_waiting_job_seconds",
+          "Time since the oldest of them was submitted.")),
+      refusals_(metrics.AddCounter(
+          "tangram_refusals_total",
+          "Calls and jobs that were refused, by reason and tenant.")) {
   // Creates the counters at once: a rate does not see a counter appear.
   for (Counter* counter : {&known_plans_, &leases_lost_, &cache_hits_,
                            &cache_misses_, &workers_lost_}) {
@@ -224,6 +235,25 @@ void ServiceMetrics::SetJobs(int running) { running_jobs_.Set({}, running); }
 
 void ServiceMetrics::SetWaitingJobs(int waiting) {
   queued_jobs_.Set({}, waiting);
+}
+
+void ServiceMetrics::SetOldestWaitingJob(double seconds) {
+  oldest_waiting_job_.Set({}, seconds);
+}
+
+void ServiceMetrics::OnRefusal(const std::string& tenant, const char* reason) {
+  std::string label = tenant.empty() ? kNoTenant : tenant;
+  {
+    const MutexLock lock(mutex_);
+    if (tenants_.count(label) == 0) {
+      if (tenants_.size() >= kMaxTenantLabels) {
+        label = kOtherTenants;
+      } else {
+        tenants_.insert(label);
+      }
+    }
+  }
+  refusals_.Add({{"tenant", label}, {"reason", reason}});
 }
 
 }  // namespace tangram

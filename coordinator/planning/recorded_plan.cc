@@ -124,12 +124,20 @@ void FinishTrace(const absl::StatusOr<PlanFile>& file,
 absl::StatusOr<PlanFile> RunRecordedPlan(const PlanningParts& parts,
                                          PlanOrder order,
                                          const PlanningClient& client) {
-  PlanningMonitor monitor(parts.now_s, client.report, client.should_stop,
+  const PlanTurns::Turn turn =
+      parts.turns.Begin(client.share, client.should_stop);
+  // Every phase asks whether to stop, which is a good place to pause.
+  PlanningClient pausing = client;
+  pausing.should_stop = [&] {
+    parts.turns.Yield(*turn, client.should_stop);
+    return client.should_stop();
+  };
+  PlanningMonitor monitor(parts.now_s, client.report, pausing.should_stop,
                           client.tracer);
   QueryLogger logger(client);
   TraceAttributes attributes = AttributesOf(order);
   absl::StatusOr<PlanFile> file =
-      RunWithin(parts, std::move(order), client, monitor, logger);
+      RunWithin(parts, std::move(order), pausing, monitor, logger);
   if (absl::IsCancelled(file.status())) file = client.why_stopped();
   parts.metrics.OnPlan(file.status(),
                        file.ok() ? file->result.stats : PlanningStats{},
