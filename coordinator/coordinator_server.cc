@@ -114,6 +114,12 @@ WorkerPoolOptions PoolOptions(const CoordinatorOptions& options,
           .share_answers = options.share_answers};
 }
 
+// More threads than cores would only take time from tenants with one.
+int NumTurns(const CoordinatorOptions& options) {
+  const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  return std::clamp(cores, 1, std::max(options.max_concurrent_plans, 1));
+}
+
 class Server : public CoordinatorServer {
  public:
   Server(const CoordinatorOptions& options, Metrics& metrics,
@@ -127,8 +133,7 @@ class Server : public CoordinatorServer {
         metrics_(metrics),
         pool_(PoolOptions(options, state_.answers.get()), &metrics_),
         plan_cache_(options.plan_cache_bytes),
-        turns_({.num_turns = options.max_concurrent_plans,
-                .now_s = SteadySeconds}),
+        turns_({.num_turns = NumTurns(options), .now_s = SteadySeconds}),
         executor_({.max_of_key = options.max_concurrent_plans,
                    .num_places = kBegunPerTurn * options.max_concurrent_plans,
                    .num_extra_places = kExtraTenants,

@@ -30,6 +30,7 @@ class PlanTurns::Plan {
   const double weight;
   double used_s = 0;   // Divided by the weight.
   bool is_active = false;
+  bool is_resting = false;  // Then it is not active.
   double active_since_s = 0;
   double charged_s = 0;  // Until when its time is in used_s.
 };
@@ -61,16 +62,37 @@ PlanTurns::Turn PlanTurns::Begin(const BatchShare& share,
 }
 
 void PlanTurns::Yield(Plan& plan, const std::function<bool()>& should_stop) {
-  if (num_waiting_ == 0) return;
+  if (num_waiting_ == 0 && !has_excess_) return;
+  const MutexLock lock(mutex_);
+  if (plan.is_resting) return;
+  if (plan.is_active) {
+    Charge(plan);
+    Plan* const next = HasOneTooMany(plan) ? nullptr : ShouldReplace(plan);
+    if (next == nullptr && !HasOneTooMany(plan)) return;
+    Pause(plan);
+    if (next != nullptr) {
+      Activate(*next);
+      changed_.NotifyAll();
+    }
+  }
+  AwaitTurn(plan, should_stop);
+}
+
+void PlanTurns::Rest(Plan& plan) {
   const MutexLock lock(mutex_);
   if (plan.is_active) {
     Charge(plan);
-    Plan* const next = ShouldReplace(plan);
-    if (next == nullptr) return;
     Pause(plan);
-    Activate(*next);
-    changed_.NotifyAll();
   }
+  plan.is_resting = true;
+  --num_waiting_;
+  GiveFreeTurns();
+}
+
+void PlanTurns::Resume(Plan& plan, const std::function<bool()>& should_stop) {
+  const MutexLock lock(mutex_);
+  plan.is_resting = false;
+  ++num_waiting_;
   AwaitTurn(plan, should_stop);
 }
 
@@ -80,7 +102,7 @@ void PlanTurns::Leave(Plan& plan) {
     Charge(plan);
     Pause(plan);
   }
-  --num_waiting_;
+  if (!plan.is_resting) --num_waiting_;
   plans_.remove(&plan);
   const auto key = keys_.find(plan.key);
   if (--key->second.num_plans == 0) keys_.erase(key);
@@ -98,14 +120,14 @@ void PlanTurns::Activate(Plan& plan) {
   plan.is_active = true;
   plan.active_since_s = plan.charged_s = options_.now_s();
   ++keys_.at(plan.key).num_active;
-  ++num_active_;
+  has_excess_ = ++num_active_ > options_.num_turns;
   --num_waiting_;
 }
 
 void PlanTurns::Pause(Plan& plan) {
   plan.is_active = false;
   --keys_.at(plan.key).num_active;
-  --num_active_;
+  has_excess_ = --num_active_ > options_.num_turns;
   ++num_waiting_;
 }
 
@@ -118,12 +140,21 @@ void PlanTurns::Charge(Plan& plan) {
 }
 
 void PlanTurns::GiveFreeTurns() {
-  while (num_active_ < options_.num_turns) {
+  while (true) {
     Plan* const next = Next(/*key=*/nullptr);
-    if (next == nullptr) return;
+    if (next == nullptr || (num_active_ >= options_.num_turns &&
+                            keys_.at(next->key).num_active > 0)) {
+      return;
+    }
     Activate(*next);
     changed_.NotifyAll();
   }
+}
+
+// Returns whether the key has turns that another one needed.
+bool PlanTurns::HasOneTooMany(const Plan& plan) {
+  return num_active_ > options_.num_turns &&
+         keys_.at(plan.key).num_active > 1;
 }
 
 PlanTurns::Plan* PlanTurns::Next(const std::string* key) {
@@ -134,7 +165,10 @@ PlanTurns::Plan* PlanTurns::Next(const std::string* key) {
   };
   Plan* next = nullptr;
   for (Plan* const plan : plans_) {
-    if (plan->is_active || (key != nullptr && plan->key != *key)) continue;
+    if (plan->is_active || plan->is_resting ||
+        (key != nullptr && plan->key != *key)) {
+      continue;
+    }
     if (next == nullptr || rank(*plan) < rank(*next)) next = plan;
   }
   return next;
@@ -150,6 +184,7 @@ PlanTurns::Plan* PlanTurns::ShouldReplace(const Plan& plan) {
   if (first->key != plan.key) {
     const Key& other = keys_.at(first->key);
     if (other.num_active < own.num_active - 1) return first;
+    // One of the two has a turn more: it goes round.
     if (had_slice && other.num_active < own.num_active &&
         other.used_s < own.used_s) {
       return first;

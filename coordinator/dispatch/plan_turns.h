@@ -16,7 +16,7 @@
 namespace tangram {
 
 struct PlanTurnsOptions {
-  int num_turns = 4;     // Plans that compute at once.
+  int num_turns = 4;  // Plans that compute at once: as many as cores.
   double slice_s = 0.1;  // A plan keeps its turn for at least so long.
   // Returns the seconds of a clock that never goes back.
   std::function<double()> now_s;
@@ -26,8 +26,10 @@ struct PlanTurnsOptions {
 // the others pause, between two steps, and keep what they have found. Turns
 // follow the measured seconds, not the order of arrival:
 //
-// - Keys (tenants) have equally many turns. If there are fewer turns than keys,
-//   the turn goes to the key that has had the least time.
+// - A key (tenant) with a plan to compute has one turn at once, also beyond
+//   num_turns. Threads of the system then share the cores. Further turns, while
+//   there are some, go to the key with the fewest, and are taken back when
+//   another key comes.
 // - Among the plans of a key, the one that has had the least time per weight
 //   comes first (least attained service: Kleinrock, 1967), with weight
 //   2^priority. So a short plan does not wait for long ones, and a higher
@@ -50,12 +52,15 @@ class PlanTurns {
 
   // Waits for the first turn of a plan, which leaves when the result is
   // destroyed. Returns early, without a turn, once `should_stop` returns true;
-  // it is polled.
+  // it is polled. A plan computes in one thread.
   Turn Begin(const BatchShare& share, const std::function<bool()>& should_stop);
-  // Called between the steps of a plan, from any thread of it. If another plan
-  // should have the turn, waits for the next one, or until `should_stop` returns
-  // true.
+  // Called between the steps of a plan. If another plan should have the turn,
+  // waits for the next one, or until `should_stop` returns true.
   void Yield(Plan& plan, const std::function<bool()>& should_stop);
+  // Between these, the plan waits for workers and needs no turn. The time does
+  // not count.
+  void Rest(Plan& plan);
+  void Resume(Plan& plan, const std::function<bool()>& should_stop);
 
   int num_active();
   int num_paused();
@@ -70,6 +75,7 @@ class PlanTurns {
   void Leave(Plan& plan);
   void Activate(Plan& plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Pause(Plan& plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool HasOneTooMany(const Plan& plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Charge(Plan& plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void GiveFreeTurns() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Returns the next plan to get a turn: of all, or of one key. Null: none
@@ -80,7 +86,8 @@ class PlanTurns {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const PlanTurnsOptions options_;
-  std::atomic<int> num_waiting_ = 0;
+  std::atomic<int> num_waiting_ = 0;  // Neither active nor resting.
+  std::atomic<bool> has_excess_ = false;  // More are active than num_turns.
   Mutex mutex_;
   ConditionVariable changed_;
   std::map<std::string, Key> keys_ ABSL_GUARDED_BY(mutex_);

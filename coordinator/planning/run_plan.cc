@@ -86,7 +86,8 @@ bool NamesNone(absl::string_view list) {
 absl::StatusOr<Members> FindMembers(WorkerPool& pool, const std::string& list,
                                     const std::set<AdapterId>& unfit,
                                     const std::function<bool()>& should_stop,
-                                    QueryLog* log, const BatchShare& share) {
+                                    QueryLog* log, const BatchShare& share,
+                                    const WaitHooks& hooks) {
   Members found;
   if (NamesNone(list)) {
     TANGRAM_ASSIGN_OR_RETURN(WorkerPool::AdapterList all,
@@ -106,7 +107,7 @@ absl::StatusOr<Members> FindMembers(WorkerPool& pool, const std::string& list,
   }
   for (const AdapterId& id : found.adapters) {
     found.sources.push_back(
-        CreateRemoteSlicePlanSource(pool, id, should_stop, log, share));
+        CreateRemoteSlicePlanSource(pool, id, should_stop, log, share, hooks));
     found.members.push_back(
         {.parallelizer = id.name, .source = found.sources.back().get()});
   }
@@ -147,7 +148,7 @@ struct Outcome {
 absl::StatusOr<Outcome> PlanWithFitMembers(
     WorkerPool& pool, const PlanOrder& order, PlanningMonitor& monitor,
     const std::function<bool()>& should_stop, QueryLog* log,
-    const BatchShare& share) {
+    const BatchShare& share, const WaitHooks& hooks) {
   std::vector<UnfitAdapter> unfit;
   absl::Status first_error;
   while (true) {
@@ -155,7 +156,7 @@ absl::StatusOr<Outcome> PlanWithFitMembers(
     absl::StatusOr<Members> members;
     if (order.planner.planner->features.parallelizers) {
       members = FindMembers(pool, order.parallelizer, unfit_ids, should_stop,
-                            log, share);
+                            log, share, hooks);
     } else {
       members.emplace();
     }
@@ -201,10 +202,11 @@ absl::StatusOr<Outcome> PlanWithFitMembers(
 absl::StatusOr<PlanFile> RunPlan(WorkerPool& pool, PlanOrder order,
                                  PlanningMonitor& monitor,
                                  const std::function<bool()>& should_stop,
-                                 QueryLog* log, const BatchShare& share) {
-  TANGRAM_ASSIGN_OR_RETURN(
-      Outcome outcome,
-      PlanWithFitMembers(pool, order, monitor, should_stop, log, share));
+                                 QueryLog* log, const BatchShare& share,
+                                 const WaitHooks& hooks) {
+  TANGRAM_ASSIGN_OR_RETURN(Outcome outcome,
+                           PlanWithFitMembers(pool, order, monitor, should_stop,
+                                              log, share, hooks));
   const Members& members = outcome.members;
   PlanFile file =
       AnsweredRequest(std::move(order.request), std::move(outcome.result));

@@ -53,23 +53,31 @@ TEST_F(PlanTurnsTest, APlanAloneKeepsItsTurn) {
   EXPECT_EQ(turns_.num_active(), 1);
 }
 
-TEST_F(PlanTurnsTest, AnotherTenantGetsTheTurnAfterASlice) {
+TEST_F(PlanTurnsTest, EachTenantHasATurn) {
   PlanTurns::Turn first = Begin("a");
-  auto begun = BeginAside("b");
-  now_s_ = 0.05;
-  Yield(first);  // Keeps the turn: its slice is not over.
-  now_s_ = 0.11;
-  auto again = YieldAside(first);
-  PlanTurns::Turn other = begun.get();
-  EXPECT_EQ(turns_.num_paused(), 1);
-  // b has used less than a until 0.11 s more have passed.
-  now_s_ = 0.2;
+  PlanTurns::Turn other = Begin("b");
+  now_s_ = 1;
+  Yield(first);
   Yield(other);
-  now_s_ = 0.23;
-  auto other_again = YieldAside(other);
-  again.get();
+  EXPECT_EQ(turns_.num_active(), 2);
+}
+
+TEST_F(PlanTurnsTest, APlanThatRestsNeedsNoTurnAndItsTimeDoesNotCount) {
+  PlanTurns::Turn first = Begin("a");
+  auto begun = BeginAside("a");
+  turns_.Rest(*first);
+  PlanTurns::Turn other = begun.get();
+  now_s_ = 10;
+  Yield(first);  // Nothing to give.
+  auto resumed = std::async(std::launch::async,
+                            [&] { turns_.Resume(*first, nullptr); });
+  while (turns_.num_paused() == 0) {
+  }
+  auto again = YieldAside(other);  // It has had 10 s.
+  resumed.get();
+  EXPECT_EQ(turns_.num_active(), 1);
   first.reset();
-  other_again.get();
+  again.get();
 }
 
 TEST_F(PlanTurnsTest, AShortPlanDoesNotWaitForALongOneOfItsTenant) {
@@ -103,7 +111,7 @@ TEST_F(PlanTurnsTest, APriorityCountsWithinATenant) {
 TEST_F(PlanTurnsTest, APlanThatMustStopDoesNotWait) {
   const PlanTurns::Turn first = Begin("a");
   const PlanTurns::Turn other =
-      turns_.Begin({.key = "b"}, [] { return true; });
+      turns_.Begin({.key = "a"}, [] { return true; });
   EXPECT_EQ(turns_.num_active(), 1);
   EXPECT_EQ(turns_.num_paused(), 1);
 }
@@ -116,10 +124,12 @@ class FourTurnsTest : public PlanTurnsTest {
 TEST_F(FourTurnsTest, ATenantWithoutATurnGetsOneAtOnce) {
   std::vector<PlanTurns::Turn> plans;
   for (int i = 0; i < 4; ++i) plans.push_back(Begin("a"));
-  auto begun = BeginAside("b");
-  auto again = YieldAside(plans[0]);  // Without a slice.
-  PlanTurns::Turn other = begun.get();
-  // Two more of b would leave two to each.
+  PlanTurns::Turn other = Begin("b");
+  EXPECT_EQ(turns_.num_active(), 5);
+  auto again = YieldAside(plans[0]);  // One too many.
+  while (turns_.num_active() > 4) {
+  }
+  // One more of b leaves two to each.
   auto second = BeginAside("b");
   auto again_1 = YieldAside(plans[1]);
   PlanTurns::Turn other_1 = second.get();
