@@ -166,9 +166,28 @@ class ModelCheck {
                              arguments_.Int("ffn-hidden-size", default_ffn));
     TANGRAM_RETURN_IF_ERROR(CheckInt("moe-ffn-hidden-size", ffn));
     TANGRAM_RETURN_IF_ERROR(CheckInt("moe-shared-expert-intermediate-size", 0));
+    TANGRAM_RETURN_IF_ERROR(CheckExpertCapacity());
     return CheckPattern(
         "moe-layer-freq", "1", [](int i, int every) { return i % every == 0; },
         [](const LayerSpec& layer) { return layer.is_moe(); });
+  }
+
+  // Without padding, a capacity only drops tokens, which is noted.
+  absl::Status CheckExpertCapacity() {
+    constexpr absl::string_view kFactor = "moe-expert-capacity-factor";
+    constexpr absl::string_view kPadding = "moe-pad-expert-input-to-capacity";
+    const bool pads = Expects(kPadding);
+    TANGRAM_RETURN_IF_ERROR(
+        CheckFlag(kPadding, arguments_.Has(kPadding), pads));
+    if (!pads) return absl::OkStatus();
+    const std::string& expected = expected_[std::string(kFactor)];
+    TANGRAM_ASSIGN_OR_RETURN(const std::string text,
+                             arguments_.Text(kFactor, ""));
+    double factor = 0;
+    double wanted = 0;
+    const bool equal = absl::SimpleAtod(text, &factor) &&
+                       absl::SimpleAtod(expected, &wanted) && factor == wanted;
+    return equal ? absl::OkStatus() : Differs(kFactor, expected);
   }
 
   // Compares a pattern of layers, or the number that stands for one: `is(i,

@@ -11,14 +11,6 @@
 namespace tangram {
 namespace {
 
-// Returns the operators of `layer` that the stage runs.
-OpMask OperatorsIn(const StagePlan& stage, int layer) {
-  OpMask mask = ~OpMask{0};
-  if (layer == stage.begin.layer) mask &= ~OpMask{0} << stage.begin.op;
-  if (layer == stage.end.layer) mask &= (OpMask{1} << stage.end.op) - 1;
-  return mask | kDropOutputs;
-}
-
 // Rounds a cut inside attention or MLP to the nearer residual cut; of equally
 // near ones, to the later.
 OperatorCut NearestResidual(const ModelSpec& model, OperatorCut cut) {

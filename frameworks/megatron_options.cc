@@ -35,6 +35,8 @@ LayerSpec CommonPart(LayerSpec layer) {
   layer.experts_per_token = 0;
   layer.expert_ffn_hidden_size = 0;
   layer.shared_expert_ffn_hidden_size = 0;
+  layer.expert_capacity_factor = 0;
+  layer.expert_group_tokens = 0;
   return layer;
 }
 
@@ -129,6 +131,10 @@ void AddExperts(const ModelSpec& model, const LayerKinds& kinds,
     options.Add("moe_layer_freq", LayerPattern(model, [](const LayerSpec& l) {
                   return l.is_moe();
                 }));
+  }
+  if (moe.expert_capacity_factor > 0) {
+    options.Add("moe_expert_capacity_factor", moe.expert_capacity_factor);
+    options.Flag("moe_pad_expert_input_to_capacity");
   }
   options.Add("moe_token_dispatcher_type", "alltoall");
 }
@@ -290,7 +296,8 @@ std::vector<std::string> LostUnderMegatron(const PlannedTraining& in) {
                       .linear_scaling = true,
                       .llama3_scaling = true,
                       .norm_epsilon = true,
-                      .dropout_rates = true});
+                      .dropout_rates = true,
+                      .expert_capacity = true});
 }
 
 }  // namespace tangram

@@ -79,6 +79,21 @@ void AddDtype(const ModelDetails& details, const TrainingOptions& training,
                         ", the plan's --precision"));
 }
 
+void AddExpertCapacity(const ModelSpec& model, bool supported, Lost& lost) {
+  for (const LayerSpec& layer : model.layers) {
+    if (layer.expert_capacity_factor == 0) continue;
+    if (!supported) {
+      lost.Add("experts.capacity_factor",
+               DetailText(layer.expert_capacity_factor), "none");
+    }
+    if (layer.expert_group_tokens > 0) {
+      lost.Add("experts.group_tokens", absl::StrCat(layer.expert_group_tokens),
+               "none: tokens are sorted by expert");
+    }
+    return;
+  }
+}
+
 }  // namespace
 
 DropoutRates DropoutOf(const ModelSpec& model,
@@ -137,6 +152,7 @@ std::vector<std::string> LostDetails(const ModelSpec& model,
   if (details.logit_softcap > 0) {
     lost.Add("logit_softcap", DetailText(details.logit_softcap), "none");
   }
+  AddExpertCapacity(model, support.expert_capacity, lost);
   return lost.Take();
 }
 

@@ -38,6 +38,7 @@ struct DetailSupport {
   bool llama3_scaling = false;
   bool norm_epsilon = false;
   bool dropout_rates = false;  // Otherwise its own, where dropout is on.
+  bool expert_capacity = false;
 };
 
 // Returns the details of `model` that do not reach the framework, a line each:

@@ -81,6 +81,15 @@ absl::StatusOr<LayerPin> ParsePin(const std::string& text, int num_layers) {
                    num_layers - 2, " and head"));
 }
 
+absl::StatusOr<std::optional<LayerRecompute>> ParseRecompute(
+    const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  for (const LayerRecompute recompute : kLayerRecomputes) {
+    if (text == RecomputeName(recompute)) return recompute;
+  }
+  return Bad("--recompute", text, "none, selective or full");
+}
+
 }  // namespace
 
 absl::StatusOr<PlanConstraints> MakeConstraints(const ConstraintChoice& choice,
@@ -113,6 +122,10 @@ absl::StatusOr<PlanConstraints> MakeConstraints(const ConstraintChoice& choice,
                            ParseValues("--tp", choice.tp_degrees));
   TANGRAM_ASSIGN_OR_RETURN(constraints.dp_degrees,
                            ParseValues("--dp", choice.dp_degrees));
+  TANGRAM_ASSIGN_OR_RETURN(constraints.cp_degrees,
+                           ParseValues("--cp", choice.cp_degrees));
+  TANGRAM_ASSIGN_OR_RETURN(constraints.recompute,
+                           ParseRecompute(choice.recompute));
   TANGRAM_ASSIGN_OR_RETURN(constraints.max_stages,
                            ParseValues("--max-stages", choice.max_stages));
   for (const std::string& text : choice.pins) {

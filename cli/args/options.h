@@ -50,9 +50,11 @@ struct ConstraintChoice {
   std::vector<std::string> exclude_islands;
   std::vector<std::string> tp_degrees;  // "4", "a100=4".
   std::vector<std::string> dp_degrees;
+  std::vector<std::string> cp_degrees;
   std::vector<std::string> max_stages;
   std::vector<std::string> pins;  // "0-11=a100", "head=h100".
   std::string runtime;            // Empty: auto.
+  std::string recompute;          // "none", "selective", "full"; empty: free.
 };
 
 // When a progress line is drawn; kAuto: if standard error is a terminal.

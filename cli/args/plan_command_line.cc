@@ -64,6 +64,9 @@ void AddConstraints(CLI::App& app, ConstraintChoice& constraints) {
       "stages");
   add("--dp", constraints.dp_degrees, "[ISLAND=]N",
       "Set the data-parallel degree of every stage, or of an island's stages");
+  add("--cp", constraints.cp_degrees, "[ISLAND=]N",
+      "Set the context-parallel degree of every stage, or of an island's "
+      "stages");
   add("--max-stages", constraints.max_stages, "[ISLAND=]N",
       "Use at most N pipeline stages, in all or on an island");
   add("--pin", constraints.pins, "LAYERS=ISLAND",
@@ -73,6 +76,10 @@ void AddConstraints(CLI::App& app, ConstraintChoice& constraints) {
                  "export --to; auto: the one with the fastest plan; any: plan "
                  "also what none can run [auto]")
       ->type_name("NAME|auto|any");
+  app.add_option("--recompute", constraints.recompute,
+                 "What every layer recomputes: nothing, the attention core, or "
+                 "the whole layer [what is fastest]")
+      ->type_name("none|selective|full");
 }
 
 constexpr char kPlanFooter[] = R"(

@@ -31,7 +31,9 @@ double ExchangeSeconds(const LayerScope& scope) {
   const StageWiring& wiring = scope.environment.wiring;
   const double bytes = RoutedLoad(scope) * scope.tokens * scope.element_bytes *
                        scope.layer.hidden_size / scope.residual_tp;
-  if (group.size <= group.ranks_per_node) {
+  // Slots are sent one by one, with the tokens in them.
+  const bool has_slots = scope.layer.expert_capacity_factor > 0;
+  if (group.size <= group.ranks_per_node || has_slots) {
     return AllToAllSeconds(bytes, group, wiring);
   }
   StageWiring deduplicated = wiring;
@@ -67,6 +69,35 @@ double TokenReduceSeconds(const LayerScope& scope) {
 // Returns the number of tokens that one rank routes.
 double RoutedTokens(const LayerScope& scope) {
   return scope.tokens / scope.residual_tp;
+}
+
+// Returns the slots of all experts for one of this rank's tokens.
+double SlotsPerToken(const LayerSpec& layer) {
+  return layer.expert_capacity_factor * layer.experts_per_token;
+}
+
+// Tokens that one rank brings to experts together.
+double GroupTokens(const LayerScope& scope) {
+  return std::min<double>(scope.layer.expert_group_tokens, RoutedTokens(scope));
+}
+
+// Returns the time of the products with one-hot matrices that bring tokens to
+// the slots of experts, or back: for each group of S tokens
+//   (slots · S x S) (S x h),
+// as in GShard's Algorithm 2.
+double OneHotSeconds(const LayerScope& scope) {
+  const double group = GroupTokens(scope);
+  return GemmSeconds({.m = SlotsPerToken(scope.layer) * group,
+                      .k = group,
+                      .n = 1.0 * scope.layer.hidden_size,
+                      .count = RoutedTokens(scope) / group},
+                     scope.element_bytes, scope.rates);
+}
+
+// Bytes of the one-hot matrices of all groups: slots · S for each token.
+double OneHotBytes(const LayerScope& scope) {
+  return scope.element_bytes * SlotsPerToken(scope.layer) * GroupTokens(scope) *
+         RoutedTokens(scope);
 }
 
 // Returns the time to sort tokens by expert, or back. Each token is read once
@@ -113,8 +144,16 @@ OperatorWork RouterWork(const LayerScope& scope) {
 
 // Forward: sort, then exchange. Backward: the mirror image.
 OperatorWork ExpertDispatchWork(const LayerScope& scope) {
-  const double pass_s = SortSeconds(scope);
   const double exchange_s = ExchangeSeconds(scope) + RoutedGatherSeconds(scope);
+  if (scope.layer.expert_group_tokens > 0) {
+    const double product_s = OneHotSeconds(scope);
+    return {.forward_compute_s = product_s,
+            .backward_compute_s = product_s,
+            .forward_comm_s = exchange_s,
+            .backward_comm_s = exchange_s + TokenReduceSeconds(scope),
+            .kept_bytes = OneHotBytes(scope)};
+  }
+  const double pass_s = SortSeconds(scope);
   return {.forward_compute_s = pass_s,
           .backward_compute_s = pass_s,
           .forward_comm_s = exchange_s,
@@ -154,10 +193,19 @@ OperatorWork ExpertProjectionWork(const LayerScope& scope, OpKind op) {
 }
 
 // As in Megatron-Core, tokens were weighted by the router's choice before the
-// last product, so combine keeps nothing.
+// last product, so combine keeps nothing. One-hot matrices that carry the
+// weights are kept, and get gradients of their own.
 OperatorWork ExpertCombineWork(const LayerScope& scope) {
-  const double pass_s = SortSeconds(scope);
   const double exchange_s = ExchangeSeconds(scope) + RoutedGatherSeconds(scope);
+  if (scope.layer.expert_group_tokens > 0) {
+    const double product_s = OneHotSeconds(scope);
+    return {.forward_compute_s = product_s,
+            .backward_compute_s = 2 * product_s,
+            .forward_comm_s = exchange_s + TokenReduceSeconds(scope),
+            .backward_comm_s = exchange_s,
+            .kept_bytes = OneHotBytes(scope)};
+  }
+  const double pass_s = SortSeconds(scope);
   return {.forward_compute_s = pass_s,
           .backward_compute_s = 2 * pass_s,
           .forward_comm_s = exchange_s + TokenReduceSeconds(scope),

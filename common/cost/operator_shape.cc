@@ -113,7 +113,12 @@ QkvShape QkvShapeOf(const LayerScope& scope) {
 double RoutedLoad(const LayerScope& scope) {
   const bool uneven =
       scope.parallelism.ep_degree > 1 && !scope.parallelism.fsep;
-  return scope.layer.experts_per_token * (uneven ? kUnevenExpertLoad : 1.0);
+  // With a capacity, all experts compute alike.
+  const double factor = scope.layer.expert_capacity_factor > 0
+                            ? scope.layer.expert_capacity_factor
+                        : uneven ? kUnevenExpertLoad
+                                 : 1.0;
+  return scope.layer.experts_per_token * factor;
 }
 
 }  // namespace tangram

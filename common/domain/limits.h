@@ -27,6 +27,7 @@ inline constexpr int kMaxHeads = 1 << 12;
 inline constexpr int kMaxHeadDim = 1 << 14;
 // The largest mixtures in use have 2^9 experts in a layer.
 inline constexpr int kMaxExperts = 1 << 11;
+inline constexpr double kMaxExpertCapacityFactor = 64;
 // The largest vocabularies have 2^18 tokens.
 inline constexpr int kMaxVocabulary = 1 << 24;
 // Tokens of one sequence; the longest contexts have 10^7.

@@ -25,15 +25,31 @@ absl::Status CheckHeads(const LayerSpec& layer) {
 absl::Status CheckNoExperts(const LayerSpec& layer, absl::string_view reason) {
   const struct {
     absl::string_view field;
-    int value;
-  } fields[] = {
-      {"num_experts", layer.num_experts},
-      {"experts_per_token", layer.experts_per_token},
-      {"expert_ffn_hidden_size", layer.expert_ffn_hidden_size},
-      {"shared_expert_ffn_hidden_size", layer.shared_expert_ffn_hidden_size}};
+    double value;
+  } fields[] = {{"num_experts", 1.0 * layer.num_experts},
+                {"experts_per_token", 1.0 * layer.experts_per_token},
+                {"expert_ffn_hidden_size", 1.0 * layer.expert_ffn_hidden_size},
+                {"shared_expert_ffn_hidden_size",
+                 1.0 * layer.shared_expert_ffn_hidden_size},
+                {"expert_capacity_factor", layer.expert_capacity_factor},
+                {"expert_group_tokens", 1.0 * layer.expert_group_tokens}};
   for (const auto& [field, value] : fields) {
     if (value == 0) continue;
     return FieldError(field, value, absl::StrCat("0, as ", reason));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckExpertCapacity(const LayerSpec& layer) {
+  const double factor = layer.expert_capacity_factor;
+  if (factor != 0 && !(factor >= 1 && factor <= kMaxExpertCapacityFactor)) {
+    return FieldError(
+        "expert_capacity_factor", factor,
+        absl::StrCat("0, or from 1 to ", kMaxExpertCapacityFactor));
+  }
+  if (factor == 0 && layer.expert_group_tokens > 0) {
+    return FieldError("expert_group_tokens", layer.expert_group_tokens,
+                      "0, as expert_capacity_factor is 0");
   }
   return absl::OkStatus();
 }
@@ -51,6 +67,7 @@ absl::Status CheckMlp(const LayerSpec& layer) {
       CheckPositive("experts_per_token", layer.experts_per_token));
   TANGRAM_RETURN_IF_ERROR(
       CheckPositive("expert_ffn_hidden_size", layer.expert_ffn_hidden_size));
+  TANGRAM_RETURN_IF_ERROR(CheckExpertCapacity(layer));
   if (layer.experts_per_token <= layer.num_experts) return absl::OkStatus();
   return FieldError("experts_per_token", layer.experts_per_token,
                     absl::StrCat("at most num_experts, ", layer.num_experts));

@@ -163,6 +163,8 @@ Fingerprint FingerprintOf(const LayerSpec& layer) {
       .Add(layer.experts_per_token)
       .Add(layer.expert_ffn_hidden_size)
       .Add(layer.shared_expert_ffn_hidden_size)
+      .Add(layer.expert_capacity_factor)
+      .Add(layer.expert_group_tokens)
       .Add(layer.vocab_size)
       .Add(layer.max_position_embeddings)
       .Add(layer.tied_embeddings)

@@ -66,6 +66,14 @@ struct LayerSpec {
   int experts_per_token = 0;
   int expert_ffn_hidden_size = 0;
   int shared_expert_ffn_hidden_size = 0;
+  // Every expert computes this many times its mean number of tokens: its empty
+  // slots too, and no more (GShard, 2006.16668). At least 1; 0: dropless, each
+  // expert computes the tokens routed to it.
+  double expert_capacity_factor = 0;
+  // Tokens that are brought to experts and back together, by products with
+  // one-hot matrices, as GShard does. 0: tokens are sorted by expert. Needs a
+  // capacity factor.
+  int expert_group_tokens = 0;
 
   // Embedding and head.
   int vocab_size = 0;

@@ -1,6 +1,5 @@
 #include "common/domain/runtime.h"
 
-#include "absl/functional/function_ref.h"
 #include "common/domain/closed_segments.h"
 #include "common/domain/recompute_masks.h"
 
@@ -9,32 +8,12 @@ namespace {
 
 // Returns whether every framework offers the mask by a flag: nothing, whole
 // layers, or the attention core alone.
-bool IsCommonMask(OpMask mask, const LayerSpec& layer) {
+bool IsCommonMask(int, const LayerSpec& layer, OpMask mask) {
   return mask == kRecomputeNone || mask == WholeLayerMask(layer) ||
          mask == AttentionCoreMask(layer);
 }
 
-// Returns whether `allows` the mask of every layer. Walks the runs of layers
-// beside the runs of masks, so that a deep model takes O(layers) and not its
-// square.
-bool AllMasks(
-    const StagePlan& stage, absl::Span<const LayerRun> runs,
-    absl::FunctionRef<bool(OpMask mask, const LayerSpec& layer)> allows) {
-  int layer = stage.begin.layer;
-  size_t run = 0;
-  int run_end = runs.front().count;
-  for (const RecomputeRun& masks : stage.recompute) {
-    for (int i = 0; i < masks.num_layers; ++i, ++layer) {
-      while (layer >= run_end && run + 1 < runs.size()) {
-        run_end += runs[++run].count;
-      }
-      if (!allows(masks.mask, runs[run].layer)) return false;
-    }
-  }
-  return true;
-}
-
-bool IsClosed(OpMask mask, const LayerSpec& layer) {
+bool IsClosed(int, const LayerSpec& layer, OpMask mask) {
   return CloseSegments(layer, mask) == mask;
 }
 
@@ -71,10 +50,10 @@ absl::string_view WhyNotRecomputed(Runtime::Recompute recompute,
                                    absl::Span<const LayerRun> runs) {
   switch (recompute) {
     case Runtime::Recompute::kLayers:
-      if (AllMasks(stage, runs, IsCommonMask)) return "";
+      if (AllLayers(stage, runs, IsCommonMask)) return "";
       return "recomputation of single operators";
     case Runtime::Recompute::kClosed:
-      if (AllMasks(stage, runs, IsClosed)) return "";
+      if (AllLayers(stage, runs, IsClosed)) return "";
       return "recomputation of a segment that more than its output leaves";
     case Runtime::Recompute::kOperators:
       return "";

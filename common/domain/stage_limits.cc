@@ -20,6 +20,18 @@ std::string Other(absl::string_view what, int found, int expected) {
   return absl::StrCat(what, " ", found, ", expected ", expected);
 }
 
+// Returns whether all operators of transformer layers that the stage runs are
+// recomputed as demanded. A stage may hold a part of a layer.
+bool Recomputes(LayerRecompute demanded, const StagePlan& stage,
+                absl::Span<const LayerRun> runs) {
+  return AllLayers(
+      stage, runs, [&](int index, const LayerSpec& layer, OpMask mask) {
+        const OpMask held = OperatorsIn(stage, index) & WholeLayerMask(layer);
+        return layer.kind != LayerKind::kTransformer ||
+               (mask & held) == (MaskOf(layer, demanded) & held);
+      });
+}
+
 }  // namespace
 
 JoinedLimits Join(const StageLimits& a, const StageLimits& b) {
@@ -41,6 +53,9 @@ JoinedLimits Join(const StageLimits& a, const StageLimits& b) {
   limits.no_offload = a.no_offload || b.no_offload;
   limits.residual_cuts = a.residual_cuts || b.residual_cuts;
   limits.closed_recompute = a.closed_recompute || b.closed_recompute;
+  contradiction |= a.recompute.has_value() && b.recompute.has_value() &&
+                   a.recompute != b.recompute;
+  limits.recompute = a.recompute.has_value() ? a.recompute : b.recompute;
   return joined;
 }
 
@@ -56,10 +71,18 @@ Fingerprint FingerprintOf(const StageLimits& limits) {
       .Add(limits.no_offload)
       .Add(limits.residual_cuts)
       .Add(limits.closed_recompute)
+      .Add(limits.recompute.has_value())
+      .Add(static_cast<int>(limits.recompute.value_or(LayerRecompute::kNone)))
       .Finish();
 }
 
-std::string WhyOutside(const StageLimits& limits, const StagePlan& stage) {
+OpMask MaskWithin(const StageLimits& limits, const LayerSpec& layer,
+                  LayerRecompute wanted) {
+  return MaskOf(layer, limits.recompute.value_or(wanted));
+}
+
+std::string WhyOutside(const StageLimits& limits, const StagePlan& stage,
+                       absl::Span<const LayerRun> runs) {
   const StageParallelism& p = stage.parallelism;
   if (IsOther(limits.tp_degree, p.tp_degree)) {
     return Other("tp", p.tp_degree, limits.tp_degree);
@@ -83,6 +106,11 @@ std::string WhyOutside(const StageLimits& limits, const StagePlan& stage) {
   }
   if (limits.no_offload && !stage.offload.none()) {
     return "offloading to host memory, expected none";
+  }
+  if (limits.recompute.has_value() &&
+      !Recomputes(*limits.recompute, stage, runs)) {
+    return absl::StrCat("recomputation, expected ",
+                        RecomputeName(*limits.recompute));
   }
   return "";
 }

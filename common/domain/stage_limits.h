@@ -1,9 +1,13 @@
 #ifndef TANGRAM_COMMON_DOMAIN_STAGE_LIMITS_H_
 #define TANGRAM_COMMON_DOMAIN_STAGE_LIMITS_H_
 
+#include <optional>
 #include <string>
 
+#include "absl/types/span.h"
 #include "common/base/fingerprint.h"
+#include "common/domain/model_spec.h"
+#include "common/domain/recompute_masks.h"
 #include "common/domain/stage_plan.h"
 
 namespace tangram {
@@ -23,6 +27,8 @@ struct StageLimits {
   // segments are closed (CloseSegments).
   bool residual_cuts = false;
   bool closed_recompute = false;
+  // The recomputation of every transformer layer. Empty: free.
+  std::optional<LayerRecompute> recompute;
 
   bool none() const { return *this == StageLimits(); }
   bool operator==(const StageLimits&) const = default;
@@ -38,10 +44,15 @@ JoinedLimits Join(const StageLimits& a, const StageLimits& b);
 
 Fingerprint FingerprintOf(const StageLimits& limits);
 
+// Returns the mask of a layer that would recompute as `wanted` without limits.
+OpMask MaskWithin(const StageLimits& limits, const LayerSpec& layer,
+                  LayerRecompute wanted);
+
 // Returns why `stage` is not within `limits`: "tp 4, expected 2". Empty if it
-// is. Does not check the number of stages, nor the two limits that need the
-// layers: KeepRunnable does.
-std::string WhyOutside(const StageLimits& limits, const StagePlan& stage);
+// is. Its layers count from the start of `runs`. Does not check the number of
+// stages, `residual_cuts` and `closed_recompute`: KeepRunnable does.
+std::string WhyOutside(const StageLimits& limits, const StagePlan& stage,
+                       absl::Span<const LayerRun> runs);
 
 }  // namespace tangram
 

@@ -83,7 +83,8 @@ absl::string_view WhyNoContextParallel(const IslandSpec& island,
 
 // Checks one stage on the GPUs from `first_gpu` on.
 absl::Status CheckStage(const SliceStage& stage, int first_gpu,
-                        const StageRules& rules, const IslandSpec& island,
+                        const StageRules& rules, const ModelSlice& slice,
+                        const IslandSpec& island,
                         const ParallelizeOptions& options) {
   TANGRAM_RETURN_IF_ERROR(CheckTimes(stage));
   const bool knows_host = island.device.host.bandwidth_bytes_per_s > 0;
@@ -96,7 +97,7 @@ absl::Status CheckStage(const SliceStage& stage, int first_gpu,
   TANGRAM_RETURN_IF_ERROR(InField("plan", rules.CheckStage(stage.plan, site)));
   TANGRAM_RETURN_IF_ERROR(
       CheckGpus(island, stage.plan.parallelism.num_gpus(), first_gpu));
-  const std::string why = WhyOutside(island.limits, stage.plan);
+  const std::string why = WhyOutside(island.limits, stage.plan, slice.runs);
   if (why.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("plan.parallelism: ", why));
 }
@@ -104,7 +105,7 @@ absl::Status CheckStage(const SliceStage& stage, int first_gpu,
 // Checks the name, the bounds of trailing stages and every stage of a plan, and
 // that its stages cover the slice.
 absl::Status CheckPlan(const SlicePlan& plan, const StageRules& rules,
-                       const IslandSpec& island,
+                       const ModelSlice& slice, const IslandSpec& island,
                        const ParallelizeOptions& options) {
   if (plan.made_by.empty()) {
     return FieldError("made_by", "empty", "the name of the parallelizer");
@@ -133,8 +134,9 @@ absl::Status CheckPlan(const SlicePlan& plan, const StageRules& rules,
   int num_gpus = 0;
   for (int i = 0; i < plan.num_stages(); ++i) {
     const SliceStage& stage = plan.stages[i];
-    TANGRAM_RETURN_IF_ERROR(InField(
-        "stages", i, CheckStage(stage, num_gpus, rules, island, options)));
+    TANGRAM_RETURN_IF_ERROR(
+        InField("stages", i,
+                CheckStage(stage, num_gpus, rules, slice, island, options)));
     num_gpus += stage.plan.parallelism.num_gpus();
   }
   return absl::OkStatus();
@@ -157,7 +159,8 @@ absl::Status CheckInfeasible(const SlicePlanSet& answer) {
 }
 
 absl::Status CheckFeatures(const StagePlan& stage,
-                           const ParallelizerFeatures& may) {
+                           const ParallelizerFeatures& may,
+                           const StageLimits& limits) {
   const StageParallelism& p = stage.parallelism;
   const bool recomputes = absl::c_any_of(
       stage.recompute,
@@ -172,7 +175,7 @@ absl::Status CheckFeatures(const StagePlan& stage,
       {"context_parallel", p.cp_degree > 1, may.context_parallel},
       {"expert_parallel", p.ep_degree > 1, may.expert_parallel},
       {"zero", p.zero_stage > 0, may.zero},
-      {"recompute", recomputes, may.recompute},
+      {"recompute", recomputes && !limits.recompute.has_value(), may.recompute},
       {"offload", !stage.offload.none(), may.offload},
   };
   for (const auto& use : uses) {
@@ -244,13 +247,14 @@ absl::Status CheckSlicePlanSet(const SlicePlanSet& answer,
   for (size_t i = 0; i < answer.plans.size(); ++i) {
     TANGRAM_RETURN_IF_ERROR(
         InField("plans", static_cast<int>(i),
-                CheckPlan(answer.plans[i], rules, island, options)));
+                CheckPlan(answer.plans[i], rules, slice, island, options)));
   }
   return absl::OkStatus();
 }
 
 absl::Status CheckFeatures(const SlicePlanSet& answer,
-                           const ParallelizerFeatures& features) {
+                           const ParallelizerFeatures& features,
+                           const StageLimits& limits) {
   for (size_t i = 0; i < answer.plans.size(); ++i) {
     const SlicePlan& plan = answer.plans[i];
     const std::string field = absl::StrCat("plans[", i, "]");
@@ -260,7 +264,7 @@ absl::Status CheckFeatures(const SlicePlanSet& answer,
     for (int j = 0; j < plan.num_stages(); ++j) {
       TANGRAM_RETURN_IF_ERROR(
           InField(absl::StrCat(field, ".stages"), j,
-                  CheckFeatures(plan.stages[j].plan, features)));
+                  CheckFeatures(plan.stages[j].plan, features, limits)));
     }
   }
   return absl::OkStatus();

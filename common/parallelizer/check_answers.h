@@ -41,9 +41,10 @@ absl::Status CheckSlicePlanSet(const SlicePlanSet& answer,
                                const ParallelizeOptions& options);
 
 // Checks that plans use only techniques that are among the parallelizer's
-// features: bounds hold for no others.
+// features, or that `limits` demand: bounds hold for no others.
 absl::Status CheckFeatures(const SlicePlanSet& answer,
-                           const ParallelizerFeatures& features);
+                           const ParallelizerFeatures& features,
+                           const StageLimits& limits);
 
 }  // namespace tangram
 

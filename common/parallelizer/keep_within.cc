@@ -25,13 +25,14 @@ absl::string_view WhyNotRunnable(const Runtime& runtime, const SlicePlan& plan,
 
 }  // namespace
 
-std::string WhyOutside(const StageLimits& limits, const SlicePlan& plan) {
+std::string WhyOutside(const StageLimits& limits, const ModelSlice& slice,
+                       const SlicePlan& plan) {
   if (limits.max_stages > 0 && plan.num_stages() > limits.max_stages) {
     return absl::StrCat(plan.num_stages(), " stages, expected at most ",
                         limits.max_stages);
   }
   for (const SliceStage& stage : plan.stages) {
-    std::string why = WhyOutside(limits, stage.plan);
+    std::string why = WhyOutside(limits, stage.plan, slice.runs);
     if (!why.empty()) return why;
   }
   return "";
@@ -46,12 +47,13 @@ void SettleCoverage(int asked_trailing_stages, SlicePlanSet& answer) {
       std::max({answer.covers_trailing_stages, asked_trailing_stages, borne});
 }
 
-int KeepWithin(const StageLimits& limits, SlicePlanSet& answer) {
+int KeepWithin(const StageLimits& limits, const ModelSlice& slice,
+               SlicePlanSet& answer) {
   if (limits.none()) return 0;
   std::string why;
   const size_t dropped =
       std::erase_if(answer.plans, [&](const SlicePlan& plan) {
-        const std::string why_outside = WhyOutside(limits, plan);
+        const std::string why_outside = WhyOutside(limits, slice, plan);
         if (!why_outside.empty()) why = why_outside;
         return !why_outside.empty();
       });
@@ -74,11 +76,11 @@ void KeepUseful(const ParallelizeOptions& options, SlicePlanSet& answer) {
     answer.infeasible = Infeasible{.reason = kNotFastEnough};
 }
 
-int SettleWithin(const StageLimits& limits, int asked_trailing_stages,
-                 SlicePlanSet& answer) {
+int SettleWithin(const StageLimits& limits, const ModelSlice& slice,
+                 int asked_trailing_stages, SlicePlanSet& answer) {
   if (limits.none()) return 0;
   SettleCoverage(asked_trailing_stages, answer);
-  return KeepWithin(limits, answer);
+  return KeepWithin(limits, slice, answer);
 }
 
 void KeepRunnable(const Runtime& runtime, const ModelSlice& slice,

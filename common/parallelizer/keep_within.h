@@ -22,7 +22,8 @@ void SettleCoverage(int asked_trailing_stages, SlicePlanSet& answer);
 // Drops plans outside the limits, which come from parallelizers that do not
 // know limits. Returns their number. If none is left, `infeasible` says why one
 // of them was outside.
-int KeepWithin(const StageLimits& limits, SlicePlanSet& answer);
+int KeepWithin(const StageLimits& limits, const ModelSlice& slice,
+               SlicePlanSet& answer);
 
 // The reason of answers without plans that take at most
 // ParallelizeOptions::limit_s.
@@ -34,12 +35,13 @@ void KeepUseful(const ParallelizeOptions& options, SlicePlanSet& answer);
 
 // Does both for an answer of a parallelizer that does not know limits, or not
 // all of them. Without limits, does nothing.
-int SettleWithin(const StageLimits& limits, int asked_trailing_stages,
-                 SlicePlanSet& answer);
+int SettleWithin(const StageLimits& limits, const ModelSlice& slice,
+                 int asked_trailing_stages, SlicePlanSet& answer);
 
 // Returns why `plan` is not within `limits`: "3 stages, expected at most 2".
 // Empty if it is.
-std::string WhyOutside(const StageLimits& limits, const SlicePlan& plan);
+std::string WhyOutside(const StageLimits& limits, const ModelSlice& slice,
+                       const SlicePlan& plan);
 
 // Drops plans of `slice` that `runtime` cannot run. If none is left,
 // `infeasible` names the technique that the runtime lacks.

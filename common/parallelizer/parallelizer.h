@@ -27,7 +27,7 @@ struct ParallelizerFeatures {
   bool context_parallel = false;
   bool expert_parallel = false;
   bool gradient_accumulation = false;
-  bool recompute = false;
+  bool recompute = false;  // Beyond what StageLimits demand.
   bool offload = false;
   bool zero = false;
   bool moe_models = false;  // Accepts mixture-of-experts layers.

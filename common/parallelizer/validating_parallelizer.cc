@@ -83,7 +83,7 @@ class ValidatingParallelizer : public Parallelizer {
                              wrapped_->Parallelize(slice, island, options));
     KeepUseful(options, answer);
     absl::Status status = CheckPlans(answer, slice, island, options, name());
-    if (status.ok()) status = CheckFeatures(answer, features());
+    if (status.ok()) status = CheckFeatures(answer, features(), island.limits);
     if (status.ok()) return answer;
     return Blame(
         "Parallelize",

@@ -1,6 +1,32 @@
 #include "common/planner/pipeline_rules.h"
 
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/domain/model_slice.h"
+
 namespace tangram {
+
+absl::StatusOr<PipelinePlan> FitPlan(const PipelineRules& rules,
+                                     const PlanRequest& request,
+                                     const PipelinePlan& plan) {
+  PipelinePlan fitted = plan;
+  if (rules.fit) {
+    TANGRAM_ASSIGN_OR_RETURN(fitted, rules.fit(request, plan));
+  }
+  const StageLimits limits = LimitsOfAllStages(request.constraints);
+  if (limits.none()) return fitted;
+  const ModelSlice whole =
+      MakeSlice({0, request.model.num_layers()}, request.model.layers);
+  for (const PlacedStage& stage : fitted.stages) {
+    const std::string why = WhyOutside(limits, stage.plan, whole.runs);
+    if (why.empty()) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        rules.runtime == nullptr ? "a stage has "
+                                 : absl::StrCat(rules.runtime->name, " runs "),
+        why));
+  }
+  return fitted;
+}
 
 std::string WhyNotDevices(const PipelineRules& rules, const Cluster& cluster,
                           absl::Span<const int> nodes) {

@@ -52,6 +52,13 @@ struct PipelineRules {
   bool persists = true;
 };
 
+// Returns the plan that runs for `plan`: what `rules.fit` makes of it. Errors:
+// those of `fit`, and kInvalidArgument if its stages are not within the limits
+// that the request sets on all stages.
+absl::StatusOr<PipelinePlan> FitPlan(const PipelineRules& rules,
+                                     const PlanRequest& request,
+                                     const PipelinePlan& plan);
+
 // Returns why the rules keep out an island of `nodes` with one of their GPUs.
 // Empty: they do not.
 std::string WhyNotDevices(const PipelineRules& rules, const Cluster& cluster,

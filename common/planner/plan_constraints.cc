@@ -51,6 +51,9 @@ std::vector<std::string> DescribeConstraints(
   for (const IslandValue& dp : constraints.dp_degrees) {
     all.push_back(Describe(dp, "dp"));
   }
+  for (const IslandValue& cp : constraints.cp_degrees) {
+    all.push_back(Describe(cp, "cp"));
+  }
   for (const IslandValue& most : constraints.max_stages) {
     all.push_back(Describe(most, "stages at most"));
   }
@@ -58,7 +61,15 @@ std::vector<std::string> DescribeConstraints(
   if (!constraints.runtime.empty()) {
     all.push_back("runtime " + constraints.runtime);
   }
+  if (constraints.recompute.has_value()) {
+    all.push_back(
+        absl::StrCat("recompute ", RecomputeName(*constraints.recompute)));
+  }
   return all;
+}
+
+StageLimits LimitsOfAllStages(const PlanConstraints& constraints) {
+  return {.recompute = constraints.recompute};
 }
 
 bool NamesIslands(const PlanConstraints& constraints) {
@@ -68,6 +79,7 @@ bool NamesIslands(const PlanConstraints& constraints) {
   return !constraints.exclude_islands.empty() || !constraints.pins.empty() ||
          absl::c_any_of(constraints.tp_degrees, names_one) ||
          absl::c_any_of(constraints.dp_degrees, names_one) ||
+         absl::c_any_of(constraints.cp_degrees, names_one) ||
          absl::c_any_of(constraints.max_stages, names_one);
 }
 
@@ -76,9 +88,14 @@ PlanConstraints Without(PlanConstraints constraints, size_t index) {
       !EraseAt(index, constraints.exclude_islands) &&
       !EraseAt(index, constraints.tp_degrees) &&
       !EraseAt(index, constraints.dp_degrees) &&
+      !EraseAt(index, constraints.cp_degrees) &&
       !EraseAt(index, constraints.max_stages) &&
       !EraseAt(index, constraints.pins)) {
-    constraints.runtime.clear();
+    if (index == 0 && !constraints.runtime.empty()) {
+      constraints.runtime.clear();
+    } else {
+      constraints.recompute.reset();
+    }
   }
   return constraints;
 }

@@ -2,8 +2,12 @@
 #define TANGRAM_COMMON_PLANNER_PLAN_CONSTRAINTS_H_
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "common/domain/recompute_masks.h"
+#include "common/domain/stage_limits.h"
 
 namespace tangram {
 
@@ -35,12 +39,16 @@ struct PlanConstraints {
   std::vector<std::string> exclude_islands;
   std::vector<IslandValue> tp_degrees;
   std::vector<IslandValue> dp_degrees;
+  std::vector<IslandValue> cp_degrees;
   std::vector<IslandValue> max_stages;  // No island: for the whole pipeline.
   std::vector<LayerPin> pins;
   // The framework that will run the plan, by the name of its export. Only plans
   // that this export can represent are planned. kAutoRuntime: the one with the
   // fastest plan. Empty: plans of any kind, also such as no framework runs.
   std::string runtime;
+  // The recomputation of every transformer layer. Empty: whatever is
+  // fastest.
+  std::optional<LayerRecompute> recompute;
 
   bool none() const { return *this == PlanConstraints(); }
   // Whether a search for each framework is part of the answer.
@@ -54,6 +62,9 @@ struct PlanConstraints {
 // node t4-0".
 std::vector<std::string> DescribeConstraints(
     const PlanConstraints& constraints);
+
+// Returns the limits that the constraints set on every stage, on any island.
+StageLimits LimitsOfAllStages(const PlanConstraints& constraints);
 
 // Returns whether a constraint is about an island. Its number or name may be
 // that of another island once islands are divided or nodes are left out.

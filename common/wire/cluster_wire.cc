@@ -13,6 +13,7 @@
 #include "common/domain/figure_limits.h"
 #include "common/domain/limits.h"
 #include "common/wire/field_checks.h"
+#include "common/wire/recompute_wire.h"
 #include "tangram/v1/cluster.pb.h"
 
 namespace tangram {
@@ -207,6 +208,7 @@ v1::StageLimits ToProto(const StageLimits& limits) {
   message.set_no_offload(limits.no_offload);
   message.set_residual_cuts(limits.residual_cuts);
   message.set_closed_recompute(limits.closed_recompute);
+  message.set_recompute(EncodeRecompute(limits.recompute));
   return message;
 }
 
@@ -220,6 +222,8 @@ absl::StatusOr<StageLimits> FromProto(const v1::StageLimits& message) {
                      .no_offload = message.no_offload(),
                      .residual_cuts = message.residual_cuts(),
                      .closed_recompute = message.closed_recompute()};
+  TANGRAM_ASSIGN_OR_RETURN(limits.recompute,
+                           DecodeRecompute("recompute", message.recompute()));
   if (message.has_max_zero_stage()) {
     limits.max_zero_stage = message.max_zero_stage();
   }

@@ -5,6 +5,7 @@
 
 #include "common/base/status_macros.h"
 #include "common/wire/field_checks.h"
+#include "common/wire/recompute_wire.h"
 #include "tangram/v1/plan.pb.h"
 
 namespace tangram {
@@ -74,6 +75,7 @@ v1::PlanConstraints ToProto(const PlanConstraints& constraints) {
                                             constraints.exclude_islands.end());
   Encode(constraints.tp_degrees, *message.mutable_tp_degrees());
   Encode(constraints.dp_degrees, *message.mutable_dp_degrees());
+  Encode(constraints.cp_degrees, *message.mutable_cp_degrees());
   Encode(constraints.max_stages, *message.mutable_max_stages());
   for (const LayerPin& pin : constraints.pins) {
     v1::LayerPin& pinned = *message.add_pins();
@@ -82,6 +84,7 @@ v1::PlanConstraints ToProto(const PlanConstraints& constraints) {
     pinned.set_island(pin.island);
   }
   message.set_runtime(constraints.runtime);
+  message.set_recompute(EncodeRecompute(constraints.recompute));
   return message;
 }
 
@@ -99,6 +102,10 @@ absl::StatusOr<PlanConstraints> FromProto(const v1::PlanConstraints& message) {
                            DecodeValues("tp_degrees", message.tp_degrees()));
   TANGRAM_ASSIGN_OR_RETURN(constraints.dp_degrees,
                            DecodeValues("dp_degrees", message.dp_degrees()));
+  TANGRAM_ASSIGN_OR_RETURN(constraints.cp_degrees,
+                           DecodeValues("cp_degrees", message.cp_degrees()));
+  TANGRAM_ASSIGN_OR_RETURN(constraints.recompute,
+                           DecodeRecompute("recompute", message.recompute()));
   TANGRAM_ASSIGN_OR_RETURN(constraints.max_stages,
                            DecodeValues("max_stages", message.max_stages()));
   TANGRAM_ASSIGN_OR_RETURN(constraints.pins, DecodePins(message.pins()));

@@ -212,6 +212,8 @@ v1::LayerSpec ToProto(const LayerSpec& layer) {
   message.set_expert_ffn_hidden_size(layer.expert_ffn_hidden_size);
   message.set_shared_expert_ffn_hidden_size(
       layer.shared_expert_ffn_hidden_size);
+  message.set_expert_capacity_factor(layer.expert_capacity_factor);
+  message.set_expert_group_tokens(layer.expert_group_tokens);
   message.set_vocab_size(layer.vocab_size);
   message.set_max_position_embeddings(layer.max_position_embeddings);
   message.set_tied_embeddings(layer.tied_embeddings);
@@ -287,6 +289,8 @@ absl::StatusOr<LayerSpec> FromProto(const v1::LayerSpec& message) {
        &LayerSpec::expert_ffn_hidden_size, kMaxFfnHiddenSize},
       {"shared_expert_ffn_hidden_size", message.shared_expert_ffn_hidden_size(),
        &LayerSpec::shared_expert_ffn_hidden_size, kMaxFfnHiddenSize},
+      {"expert_group_tokens", message.expert_group_tokens(),
+       &LayerSpec::expert_group_tokens, kMaxPositions},
       {"vocab_size", message.vocab_size(), &LayerSpec::vocab_size,
        kMaxVocabulary},
       {"max_position_embeddings", message.max_position_embeddings(),
@@ -297,6 +301,7 @@ absl::StatusOr<LayerSpec> FromProto(const v1::LayerSpec& message) {
         CheckNotNegative(dimension.field, dimension.value, dimension.most));
     layer.*dimension.member = dimension.value;
   }
+  layer.expert_capacity_factor = message.expert_capacity_factor();
   layer.gated_mlp = message.gated_mlp();
   layer.tied_embeddings = message.tied_embeddings();
   layer.linear_bias = message.linear_bias();

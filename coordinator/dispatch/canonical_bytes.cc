@@ -90,14 +90,16 @@ void Append(std::string& bytes, const LayerSpec& layer) {
                value_head_dim, sliding_window, q_lora_rank, kv_lora_rank,
                rope_head_dim, ffn_hidden_size, gated_mlp, num_experts,
                experts_per_token, expert_ffn_hidden_size,
-               shared_expert_ffn_hidden_size, vocab_size,
-               max_position_embeddings, tied_embeddings, linear_bias, norm_bias,
-               qkv_bias, qk_norm] = layer;
+               shared_expert_ffn_hidden_size, expert_capacity_factor,
+               expert_group_tokens, vocab_size, max_position_embeddings,
+               tied_embeddings, linear_bias, norm_bias, qkv_bias, qk_norm] =
+      layer;
   AppendAll(bytes, kind, hidden_size, num_heads, num_kv_heads, head_dim,
             value_head_dim, sliding_window, q_lora_rank, kv_lora_rank,
             rope_head_dim, ffn_hidden_size, gated_mlp, num_experts,
             experts_per_token, expert_ffn_hidden_size,
-            shared_expert_ffn_hidden_size, vocab_size, max_position_embeddings,
+            shared_expert_ffn_hidden_size, expert_capacity_factor,
+            expert_group_tokens, vocab_size, max_position_embeddings,
             tied_embeddings, linear_bias, norm_bias, qkv_bias, qk_norm);
 }
 
@@ -114,9 +116,10 @@ void Append(std::string& bytes, const Link& link) {
 void Append(std::string& bytes, const StageLimits& limits) {
   const auto& [tp, cp, dp, gpus_per_stage, max_stages, max_zero_stage,
                no_sequence_parallel, no_offload, residual_cuts,
-               closed_recompute] = limits;
+               closed_recompute, recompute] = limits;
   AppendAll(bytes, tp, cp, dp, gpus_per_stage, max_stages, max_zero_stage,
-            no_sequence_parallel, no_offload, residual_cuts, closed_recompute);
+            no_sequence_parallel, no_offload, residual_cuts, closed_recompute,
+            recompute.has_value(), recompute.value_or(LayerRecompute::kNone));
 }
 
 void Append(std::string& bytes, const PeakFlops& flops) {

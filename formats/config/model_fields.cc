@@ -84,9 +84,9 @@ struct Experts {
 
 absl::StatusOr<Experts> ReadExperts(const ConfigField& field,
                                     const LayerSpec& layer) {
-  TANGRAM_RETURN_IF_ERROR(
-      field.CheckKeys({"count", "per_token", "ffn_hidden_size",
-                       "shared_ffn_hidden_size", "first_layer", "every"}));
+  TANGRAM_RETURN_IF_ERROR(field.CheckKeys(
+      {"count", "per_token", "ffn_hidden_size", "shared_ffn_hidden_size",
+       "capacity_factor", "group_tokens", "first_layer", "every"}));
   Experts experts{.layer = layer};
   LayerSpec& moe = experts.layer;
   TANGRAM_ASSIGN_OR_RETURN(moe.num_experts,
@@ -99,6 +99,16 @@ absl::StatusOr<Experts> ReadExperts(const ConfigField& field,
   TANGRAM_ASSIGN_OR_RETURN(
       moe.shared_expert_ffn_hidden_size,
       ReadInt(field, "shared_ffn_hidden_size", 0, 0, kMaxFfnHiddenSize));
+  if (const auto factor = field.Find("capacity_factor"); factor.has_value()) {
+    TANGRAM_ASSIGN_OR_RETURN(moe.expert_capacity_factor,
+                             factor->AsNumber(1, kMaxExpertCapacityFactor));
+  }
+  TANGRAM_ASSIGN_OR_RETURN(moe.expert_group_tokens,
+                           ReadInt(field, "group_tokens", 0, 0, kMaxPositions));
+  if (moe.expert_group_tokens > 0 && moe.expert_capacity_factor == 0) {
+    return field.Find("group_tokens")
+        ->Error("0, as there is no capacity_factor");
+  }
   TANGRAM_ASSIGN_OR_RETURN(
       experts.first_layer,
       ReadInt(field, "first_layer", 0, 0, kMaxTransformerLayers));

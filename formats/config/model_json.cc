@@ -38,6 +38,10 @@ void AddExperts(const ModelSpec& model, Json& json) {
       {"shared_ffn_hidden_size", layer.shared_expert_ffn_hidden_size},
       {"first_layer", pattern->first},
       {"every", pattern->every}};
+  if (layer.expert_capacity_factor > 0) {
+    json["experts"]["capacity_factor"] = layer.expert_capacity_factor;
+    json["experts"]["group_tokens"] = layer.expert_group_tokens;
+  }
 }
 
 // Writes a number if all layers have the same window, otherwise a pattern.

@@ -252,6 +252,26 @@ TEST_P(PlannerConformanceTest, KeepsNodesOut) {
   }
 }
 
+TEST_P(PlannerConformanceTest, EveryLayerRecomputesAsDemanded) {
+  if (!planner().features.constraints) return;
+  for (const char* runtime : {"", "megatron"}) {
+    if (*runtime != 0 && !planner().features.runtimes) continue;
+    PlanRequest request =
+        TestRequest({GroupOf("a", "V100-16", 1, 4), GroupOf("b", "T4", 1, 4)});
+    request.constraints.runtime = runtime;
+    const std::vector<LayerRun> runs =
+        MakeSlice({0, request.model.num_layers()}, request.model.layers).runs;
+    for (const LayerRecompute recompute : kLayerRecomputes) {
+      request.constraints.recompute = recompute;
+      ASSERT_OK_AND_ASSIGN(const PlanResult result, Plan(request));
+      ASSERT_TRUE(result.plan.has_value());
+      for (const PlacedStage& stage : result.plan->stages) {
+        EXPECT_EQ(WhyOutside({.recompute = recompute}, stage.plan, runs), "");
+      }
+    }
+  }
+}
+
 TEST_P(PlannerConformanceTest, KeepsLimitsOfStages) {
   if (!planner().features.constraints) return;
   PlanRequest request = TestRequest({GroupOf("a", "V100-16", 2, 4)});

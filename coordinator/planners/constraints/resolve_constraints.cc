@@ -199,8 +199,9 @@ std::vector<int> ConstraintMarks(const PlanConstraints& constraints,
     if (!name.empty()) names.insert(absl::AsciiStrToLower(name));
   };
   for (const std::string& name : constraints.exclude_islands) add(name);
-  for (const auto* values : {&constraints.tp_degrees, &constraints.dp_degrees,
-                             &constraints.max_stages}) {
+  for (const auto* values :
+       {&constraints.tp_degrees, &constraints.dp_degrees,
+        &constraints.cp_degrees, &constraints.max_stages}) {
     for (const IslandValue& value : *values) add(value.island);
   }
   for (const LayerPin& pin : constraints.pins) add(pin.island);
@@ -225,7 +226,8 @@ absl::StatusOr<IslandRules> ResolveConstraints(
     absl::Span<const Island> islands) {
   const IslandNames names(cluster, islands);
   IslandRules rules{.usable = names.all(),
-                    .limits = std::vector<StageLimits>(islands.size())};
+                    .limits = std::vector<StageLimits>(
+                        islands.size(), LimitsOfAllStages(constraints))};
   for (size_t e = 0; e < constraints.exclude_islands.size(); ++e) {
     TANGRAM_ASSIGN_OR_RETURN(const uint32_t excluded,
                              names.Find(FieldAt("exclude_islands", e),
@@ -241,6 +243,9 @@ absl::StatusOr<IslandRules> ResolveConstraints(
   TANGRAM_RETURN_IF_ERROR(ApplyValues("dp_degrees",
                                       GeneralFirst(constraints.dp_degrees),
                                       names, &StageLimits::dp_degree, rules));
+  TANGRAM_RETURN_IF_ERROR(ApplyValues("cp_degrees",
+                                      GeneralFirst(constraints.cp_degrees),
+                                      names, &StageLimits::cp_degree, rules));
   TANGRAM_RETURN_IF_ERROR(ApplyMaxStages(constraints, names, rules));
   TANGRAM_RETURN_IF_ERROR(
       ApplyPins(constraints.pins, num_layers, names, rules));

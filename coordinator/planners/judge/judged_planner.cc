@@ -210,11 +210,10 @@ class Judge {
   // fits.
   std::optional<Refusal> Play(KeptPlan& played) {
     PipelinePlan& plan = played.proposal.plan;
-    if (options_.rules.fit) {
-      absl::StatusOr<PipelinePlan> fitted = options_.rules.fit(request_, plan);
-      if (!fitted.ok()) return RefusalOf(fitted.status());
-      plan = *std::move(fitted);
-    }
+    absl::StatusOr<PipelinePlan> fitted =
+        FitPlan(options_.rules, request_, plan);
+    if (!fitted.ok()) return RefusalOf(fitted.status());
+    plan = *std::move(fitted);
     absl::StatusOr<Evaluation> evaluation =
         EvaluatePlan(request_.model, request_.cluster, request_.training, plan,
                      /*timeline=*/nullptr, /*state=*/{},

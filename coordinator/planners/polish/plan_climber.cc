@@ -372,15 +372,11 @@ class PlanClimber::Climb {
     // than to play it.
     std::optional<Evaluation> played = PlayIfHelps(wanted);
     if (!played.has_value()) return false;
-    PipelinePlan plan = wanted;
-    if (rules_.fit) {
-      absl::StatusOr<PipelinePlan> fitted = rules_.fit(request_, wanted);
-      if (!fitted.ok() || *fitted == current_.plan) return false;
-      plan = *std::move(fitted);
-      if (plan != wanted) played = PlayIfHelps(plan);
-      if (!played.has_value()) return false;
-    }
-    current_ = {std::move(plan), *std::move(played)};
+    absl::StatusOr<PipelinePlan> fitted = FitPlan(rules_, request_, wanted);
+    if (!fitted.ok() || *fitted == current_.plan) return false;
+    if (*fitted != wanted) played = PlayIfHelps(*fitted);
+    if (!played.has_value()) return false;
+    current_ = {*std::move(fitted), *std::move(played)};
     imbalance_ = Imbalance(current_.evaluation);
     if (IsFaster(current_.evaluation)) best_ = current_;
     return true;
@@ -481,11 +477,9 @@ absl::StatusOr<std::optional<PolishedPlan>> PlanClimber::Settle(
       return std::nullopt;
     }
   }
-  if (rules_.fit) {
-    absl::StatusOr<PipelinePlan> fitted = rules_.fit(request_, plan);
-    if (!fitted.ok()) return std::nullopt;
-    plan = *std::move(fitted);
-  }
+  absl::StatusOr<PipelinePlan> fitted = FitPlan(rules_, request_, plan);
+  if (!fitted.ok()) return std::nullopt;
+  plan = *std::move(fitted);
   num_played_ += plan.num_stages();
   TANGRAM_ASSIGN_OR_RETURN(std::optional<Evaluation> evaluation,
                            JudgePlan(estimator_, plan, observer_));

@@ -75,8 +75,9 @@ class Leaps {
 
   std::vector<PipelinePlan> All() && {
     const PlanConstraints& constraints = request_.constraints;
-    const bool keeps_degrees =
-        !constraints.tp_degrees.empty() || !constraints.dp_degrees.empty();
+    const bool keeps_degrees = !constraints.tp_degrees.empty() ||
+                               !constraints.dp_degrees.empty() ||
+                               !constraints.cp_degrees.empty();
     const bool keeps_stages = !constraints.max_stages.empty() ||
                               !constraints.pins.empty() ||
                               rules_.stages.max_stages > 0;
@@ -95,8 +96,8 @@ class Leaps {
     return absl::c_all_of(plan.stages, [&](const PlacedStage& stage) {
       const bool is_end =
           &stage == &plan.stages.front() || &stage == &plan.stages.back();
-      return WhyOutside(rules_.stages, stage.plan).empty() &&
-             (!is_end || WhyOutside(rules_.ends, stage.plan).empty()) &&
+      return WhyOutside(rules_.stages, stage.plan, runs_).empty() &&
+             (!is_end || WhyOutside(rules_.ends, stage.plan, runs_).empty()) &&
              (rules_.runtime == nullptr ||
               WhyNotRunnable(*rules_.runtime, stage.plan, runs_).empty());
     });

@@ -52,6 +52,8 @@ StageTuner::StageTuner(const PlanRequest& request, const PipelineRules& rules,
                        const PipelinePlan& plan, StageEstimator& estimator)
     : request_(request),
       rules_(rules),
+      limits_(
+          Join(rules.stages, LimitsOfAllStages(request.constraints)).limits),
       estimator_(estimator),
       runs_(estimator.runs()) {
   Choice none;
@@ -87,7 +89,7 @@ void StageTuner::AddChoice(Choice choice) {
 }
 
 bool StageTuner::IsAllowed(const StagePlan& stage) const {
-  if (!WhyOutside(rules_.stages, stage).empty()) return false;
+  if (!WhyOutside(limits_, stage, runs_).empty()) return false;
   return rules_.runtime == nullptr ||
          WhyNotRunnable(*rules_.runtime, stage, runs_).empty();
 }

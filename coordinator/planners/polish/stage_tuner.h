@@ -121,6 +121,7 @@ class StageTuner {
 
   const PlanRequest& request_;
   const PipelineRules& rules_;
+  const StageLimits limits_;  // The rules and the request set them.
   StageEstimator& estimator_;
   const std::vector<LayerRun>& runs_;
   std::vector<int> run_of_layer_;

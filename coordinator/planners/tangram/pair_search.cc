@@ -340,8 +340,9 @@ absl::Status PairSearch::AskBatch(absl::Span<const Question> questions,
       KeepRunnable(*rules_.runtime, space_.context.slices[queries[i].slice],
                    answers[i]);
     }
-    stats_.incompatible_plans += KeepWithin(
-        space_.context.islands[queries[i].island].limits, answers[i]);
+    stats_.incompatible_plans +=
+        KeepWithin(space_.context.islands[queries[i].island].limits,
+                   space_.context.slices[queries[i].slice], answers[i]);
     ++stats_.queries;
     stats_.requeries += store_.Asked(question.pair) ? 1 : 0;
     stats_.infeasible_answers += answers[i].plans.empty() ? 1 : 0;

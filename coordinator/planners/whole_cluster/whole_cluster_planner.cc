@@ -181,7 +181,7 @@ class WholeClusterSearch : public PlanSearch {
       KeepRunnable(*rules_.runtime, context.slices.front(), set);
     }
     stats_.incompatible_plans +=
-        KeepWithin(context.islands.front().limits, set);
+        KeepWithin(context.islands.front().limits, context.slices.front(), set);
     ++stats_.pairs;
     ++stats_.queries;
     stats_.infeasible_answers += set.plans.empty() ? 1 : 0;

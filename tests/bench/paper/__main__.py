@@ -16,7 +16,7 @@ import tempfile
 from planning import Setting
 
 FIGURES = ["dense_skew", "gshard_moe", "recent_moe", "growing_cluster",
-           "pruning", "planning_time"]
+           "pruning", "planning_time", "causes"]
 BEGIN = "<!-- tests/bench/paper begins -->"
 END = "<!-- tests/bench/paper ends -->"
 

@@ -47,12 +47,12 @@ class Setting:
             file.write(text)
         return changed
 
-    def plan(self, cluster, model, *more, sequence=2048):
+    def plan(self, cluster, model, *more, sequence=2048, runtime="any"):
         """Plans with a batch of 128, as in all of the paper's experiments."""
         run = subprocess.run(
             [self.tangram, "plan", "--cluster", cluster, "--model", model,
              "--global-batch", "128", "--seq", str(sequence),
-             "--runtime", "any", "--quiet", "--output", "-", *more],
+             "--runtime", runtime, "--quiet", "--output", "-", *more],
             stdout=subprocess.PIPE, check=False)
         if run.returncode not in (0, NO_PLAN):
             run.check_returncode()

@@ -97,6 +97,28 @@ TEST(ModelDetailsTest, OtherScalingIsALossEverywhere) {
               Not(HasSubstr("rope-scaling")));
 }
 
+TEST(ModelDetailsTest, TheCapacityOfExpertsReachesMegatron) {
+  PlannedTraining planned = Llama31();
+  planned.model = *BuiltinModel("mixtral-8x7b");
+  for (LayerSpec& layer : planned.model.layers) {
+    if (layer.is_moe()) layer.expert_capacity_factor = 1.25;
+  }
+  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported,
+                       ExportPlan("megatron", planned));
+  EXPECT_THAT(ContentOf(exported, "megatron.args"),
+              AllOf(HasSubstr("--moe-expert-capacity-factor 1.25\n"),
+                    HasSubstr("--moe-pad-expert-input-to-capacity\n")));
+  for (LayerSpec& layer : planned.model.layers) {
+    if (layer.is_moe()) layer.expert_group_tokens = 2048;
+  }
+  const TrainingOptions training = planned.training;
+  EXPECT_THAT(LostDetails(planned.model, training, {.expert_capacity = true}),
+              Contains("model.experts.group_tokens: 2048; becomes none: tokens "
+                       "are sorted by expert"));
+  EXPECT_THAT(LostDetails(planned.model, training, {}),
+              Contains("model.experts.capacity_factor: 1.25; becomes none"));
+}
+
 TEST(ModelDetailsTest, AFrameworkWithAModelOfItsOwnTakesNone) {
   EXPECT_THAT(
       LostDetails(Llama31().model, {.precision = Precision::kFp16}, {}),

@@ -74,15 +74,19 @@ RecomputeLevel MakeLevel(const SliceLayout& layout,
 }
 
 // Level r gives each kind of layer the r-th mask of its own hull, or the last
-// one if its hull is shorter. `closed`: only closed segments are recomputed.
+// one if its hull is shorter. Limits may leave one level.
 std::vector<RecomputeLevel> MakeLevels(const SliceLayout& layout,
                                        const std::vector<OperatorCost>& costs,
-                                       bool closed) {
+                                       const StageLimits& limits) {
   std::vector<std::vector<OpMask>> hulls;
   size_t num_levels = 0;
   for (int kind = 0; kind < layout.num_kinds(); ++kind) {
-    hulls.push_back(HullOf(layout.kinds()[kind],
-                           layout.OfKind(kind, absl::MakeSpan(costs)), closed));
+    const LayerSpec& layer = layout.kinds()[kind];
+    hulls.push_back(limits.recompute.has_value()
+                        ? std::vector<OpMask>{MaskOf(layer, *limits.recompute)}
+                        : HullOf(layer,
+                                 layout.OfKind(kind, absl::MakeSpan(costs)),
+                                 limits.closed_recompute));
     num_levels = std::max(num_levels, hulls.back().size());
   }
   std::vector<RecomputeLevel> levels;
@@ -210,7 +214,7 @@ std::unique_ptr<DegreeTable> CostTables::MakeTable(
           sums([](const OperatorCost& cost) { return cost.dense_parameters; }),
       .copied_parameters =
           sums([](const OperatorCost& cost) { return cost.copied_parameters; }),
-      .levels = MakeLevels(layout_, costs, island_.limits.closed_recompute)});
+      .levels = MakeLevels(layout_, costs, island_.limits)});
 }
 
 }  // namespace tangram::aceso

@@ -45,7 +45,8 @@ class RangeSums {
 };
 
 // One level of recomputation: each kind of layer uses the mask of the same
-// index in its own recompute hull. Level 0 recomputes nothing.
+// index in its own recompute hull. Level 0 recomputes nothing, unless limits
+// ask for it.
 struct RecomputeLevel {
   std::vector<OpMask> masks;  // By kind.
   // Recomputation time on the GPU, and the host's time to issue it.
@@ -82,7 +83,7 @@ struct DegreeTable {
   RangeSums parameters;
   RangeSums copied_parameters;
   std::vector<RecomputeLevel>
-      levels;  // From no recomputation to the fewest bytes.
+      levels;  // From no recomputation to the fewest bytes, or the demanded.
 };
 
 // Selects the stage that pays for a transfer between two stages. With kSender,

@@ -8,10 +8,10 @@
 #include "common/base/infinity.h"
 #include "common/base/stop_poll.h"
 #include "common/domain/plan_merits.h"
+#include "common/domain/recompute_masks.h"
 #include "common/parallelizer/trailing_stages.h"
 #include "worker/adapters/alpa/alpa_inter_operator.h"
 #include "worker/adapters/alpa/alpa_tables.h"
-#include "worker/adapters/search/layer_recompute.h"
 #include "worker/adapters/search/why_no_plan.h"
 
 namespace tangram::alpa {
@@ -92,15 +92,17 @@ class Search {
       const ChosenStage& chosen = pipeline.stages[i];
       const StageCost cost = tables_.CostOf(chosen.begin, chosen.end,
                                             chosen.submesh, chosen.config);
-      SliceStage stage = {
-          .plan = {.begin = {chosen.begin, 0},
-                   .end = {chosen.end, 0},
-                   .parallelism =
-                       tables_.ParallelismOf(chosen.submesh, chosen.config),
-                   .recompute = {{.num_layers = chosen.end - chosen.begin}}},
-          .time_s = cost.forward_s + cost.backward_s,
-          .backward_s = cost.backward_s,
-          .sync_s = cost.sync_s + cost.optimizer_s};
+      SliceStage stage = {.plan = {.begin = {chosen.begin, 0},
+                                   .end = {chosen.end, 0},
+                                   .parallelism = tables_.ParallelismOf(
+                                       chosen.submesh, chosen.config)},
+                          .time_s = cost.forward_s + cost.backward_s,
+                          .backward_s = cost.backward_s,
+                          .sync_s = cost.sync_s + cost.optimizer_s};
+      for (int layer = chosen.begin; layer < chosen.end; ++layer) {
+        AppendMask(tables_.MaskOf(tables_.layers().at(layer)),
+                   stage.plan.recompute);
+      }
       if (i + 1 < num_stages) {
         stage.time_s += tables_.TransferSeconds(
             chosen.end, chosen.first_device * tables_.gpus_per_unit(),

@@ -88,11 +88,15 @@ StageTables::StageTables(const ModelSlice& slice, const IslandSpec& island,
       std::vector<LayerCost>& costs = submesh.layer_costs.emplace_back();
       for (const LayerSpec& kind : layers_.kinds()) {
         const int num_ops = static_cast<int>(OperatorsOf(kind).size());
-        costs.push_back(EstimateLayer(kind, {0, num_ops, kRecomputeNone},
+        costs.push_back(EstimateLayer(kind, {0, num_ops, MaskOf(kind)},
                                       parallelism, submesh.environment));
       }
     }
   }
+}
+
+OpMask StageTables::MaskOf(const LayerSpec& layer) const {
+  return MaskWithin(island_.limits, layer, LayerRecompute::kNone);
 }
 
 StageCost StageTables::CostOf(int begin, int end, int submesh,

@@ -19,6 +19,8 @@ class StageTables {
 
   const SliceLayers& layers() const { return layers_; }
   const IslandSpec& island() const { return island_; }
+  // Returns what a layer recomputes: nothing, unless limits ask for it.
+  OpMask MaskOf(const LayerSpec& layer) const;
   int num_microbatches() const { return num_microbatches_; }
   // GPUs are assigned in units of this many.
   int gpus_per_unit() const { return gpus_per_unit_; }

@@ -28,7 +28,7 @@ int64_t WholeBytes(const LayerCost& cost) {
 
 }  // namespace
 
-DegreeCosts::DegreeCosts(const SliceLayers& layers,
+DegreeCosts::DegreeCosts(const SliceLayers& layers, const StageLimits& limits,
                          const StageParallelism& parallelism,
                          const StageEnvironment& environment)
     : layers_(layers),
@@ -39,7 +39,7 @@ DegreeCosts::DegreeCosts(const SliceLayers& layers,
     const int num_ops = static_cast<int>(OperatorsOf(kind).size());
     CostsByChoice& costs = costs_.emplace_back();
     for (int choice = 0; choice < kNumChoices; ++choice) {
-      const OpMask mask = MaskOf(kind, kLayerRecomputes[choice]);
+      const OpMask mask = MaskWithin(limits, kind, kLayerRecomputes[choice]);
       costs[choice] = choice > 0 && !IsRecomputable(kind)
                           ? costs[0]
                           : EstimateLayer(kind, {0, num_ops, mask}, parallelism,

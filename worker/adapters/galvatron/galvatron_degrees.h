@@ -8,8 +8,8 @@
 
 #include "common/base/stop_poll.h"
 #include "common/cost/stage_cost.h"
+#include "common/domain/recompute_masks.h"
 #include "worker/adapters/search/layer_frontier.h"
-#include "worker/adapters/search/layer_recompute.h"
 #include "worker/adapters/search/slice_layers.h"
 
 namespace tangram::galvatron {
@@ -41,7 +41,8 @@ struct RecomputePlan {
 // time.
 class DegreeCosts {
  public:
-  DegreeCosts(const SliceLayers& layers, const StageParallelism& parallelism,
+  DegreeCosts(const SliceLayers& layers, const StageLimits& limits,
+              const StageParallelism& parallelism,
               const StageEnvironment& environment);
 
   const StageParallelism& parallelism() const { return parallelism_; }
@@ -62,7 +63,8 @@ class DegreeCosts {
                                                 const KeptFigures& kept,
                                                 int in_flight, StopPoll& poll);
 
-  // Returns the choice of each layer of the range. Among equal layers, those
+  // Returns the choice of each layer of the range. Limits may let all choices
+  // recompute alike (MaskWithin). Among equal layers, those
   // that recompute most come first.
   std::vector<LayerRecompute> ChoicesOf(LayerRange range,
                                         const RecomputePlan& plan);

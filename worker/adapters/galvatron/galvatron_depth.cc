@@ -162,8 +162,9 @@ SliceStage Depth::StageOf(int stage, LayerRange range,
                      .backward_s = cost.backward_s,
                      .sync_s = cost.sync_s + cost.optimizer_s};
   for (int i = 0; i < range.size(); ++i) {
-    AppendMask(MaskOf(layers_.at(range.begin + i), choices[i]),
-               made.plan.recompute);
+    AppendMask(
+        MaskWithin(island_.limits, layers_.at(range.begin + i), choices[i]),
+        made.plan.recompute);
   }
   return made;
 }

@@ -38,7 +38,7 @@ StageTable::StageTable(const SliceLayers& layers, int num_gpus,
         return;
       }
       parallelism.zero_stage = zero_stage;
-      degrees_.emplace_back(layers, parallelism, environment);
+      degrees_.emplace_back(layers, island.limits, parallelism, environment);
     }
   }
 }

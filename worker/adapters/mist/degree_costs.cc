@@ -28,6 +28,7 @@ DegreeCosts::DegreeCosts(const SliceLayers& layers, const IslandSpec& island,
                          const StageParallelism& parallelism)
     : layers_(layers),
       offloads_(offloads),
+      limits_(island.limits),
       parallelism_(parallelism),
       environment_{
           .device = island.device,
@@ -68,8 +69,9 @@ std::vector<LayerCost> DegreeCosts::EstimateKinds(
   std::vector<LayerCost> costs;
   for (const LayerSpec& kind : layers_.kinds()) {
     const int num_ops = static_cast<int>(OperatorsOf(kind).size());
-    costs.push_back(EstimateLayer(kind, {0, num_ops, MaskOf(kind, recompute)},
-                                  parallelism_, environment_, offload));
+    costs.push_back(
+        EstimateLayer(kind, {0, num_ops, MaskWithin(limits_, kind, recompute)},
+                      parallelism_, environment_, offload));
   }
   return costs;
 }
@@ -127,10 +129,10 @@ StagePlan DegreeCosts::PlanOf(int begin, int end, int offload,
                     .parallelism = parallelism_,
                     .offload = offloads_[offload]};
   for (int layer = begin; layer < end; ++layer) {
-    AppendMask(
-        MaskOf(layers_.at(layer), layer < recomputed.middle ? recomputed.before
-                                                            : recomputed.after),
-        plan.recompute);
+    AppendMask(MaskWithin(limits_, layers_.at(layer),
+                          layer < recomputed.middle ? recomputed.before
+                                                    : recomputed.after),
+               plan.recompute);
   }
   return plan;
 }

@@ -6,8 +6,8 @@
 
 #include "absl/types/span.h"
 #include "common/cost/stage_cost.h"
+#include "common/domain/recompute_masks.h"
 #include "common/parallelizer/parallelizer.h"
-#include "worker/adapters/search/layer_recompute.h"
 #include "worker/adapters/search/slice_layers.h"
 
 namespace tangram::mist {
@@ -64,6 +64,7 @@ class DegreeCosts {
 
   const SliceLayers& layers_;
   absl::Span<const HostOffload> offloads_;
+  const StageLimits& limits_;
   StageParallelism parallelism_;
   StageEnvironment environment_;
   // By offload and LayerRecompute, then by kind; empty until asked for.

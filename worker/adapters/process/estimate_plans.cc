@@ -43,12 +43,12 @@ void EstimatePlans(const ModelSlice& slice, const IslandSpec& island,
     const double bytes_short = Estimate(estimator, plan);
     if (plan.max_trailing_stages >= options.trailing_stages) {
       fitting.push_back(std::move(plan));
-    } else if (WhyOutside(island.limits, plan).empty()) {
+    } else if (WhyOutside(island.limits, slice, plan).empty()) {
       least_short = std::min(least_short, bytes_short);
     }
   }
   answer.plans = std::move(fitting);
-  SettleWithin(island.limits, options.trailing_stages, answer);
+  SettleWithin(island.limits, slice, options.trailing_stages, answer);
   KeepNonDominated(answer.plans);
   if (!answer.plans.empty()) return;
   answer.infeasible = std::isfinite(least_short)

@@ -39,7 +39,7 @@ void EqualStagesEvaluator::EstimateStages(const EqualStagesChoice& choice) {
     kind_costs_.push_back(
         EstimateLayer(kind,
                       {0, static_cast<int>(OperatorsOf(kind).size()),
-                       MaskOf(kind, choice.recompute)},
+                       MaskWithin(island_.limits, kind, choice.recompute)},
                       choice.parallelism, environment));
   }
   layer_seconds_.clear();
@@ -110,7 +110,7 @@ std::vector<RecomputeRun> EqualStagesEvaluator::RecomputeOf(
     int begin, int end, LayerRecompute recompute) const {
   std::vector<RecomputeRun> runs;
   for (int layer = begin; layer < end; ++layer) {
-    AppendMask(MaskOf(layers_.at(layer), recompute), runs);
+    AppendMask(MaskWithin(island_.limits, layers_.at(layer), recompute), runs);
   }
   return runs;
 }

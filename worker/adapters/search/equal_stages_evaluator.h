@@ -5,8 +5,8 @@
 
 #include "common/cost/stage_cost.h"
 #include "common/domain/plan_merits.h"
+#include "common/domain/recompute_masks.h"
 #include "common/parallelizer/parallelizer.h"
-#include "worker/adapters/search/layer_recompute.h"
 #include "worker/adapters/search/slice_layers.h"
 #include "worker/adapters/search/stage_space.h"
 

@@ -47,7 +47,7 @@ class LayerwiseParallelizer : public Parallelizer {
       }
     }
     SlicePlanSet answer = search_.search(slice, island, options);
-    SettleWithin(island.limits, options.trailing_stages, answer);
+    SettleWithin(island.limits, slice, options.trailing_stages, answer);
     return answer;
   }
 

@@ -4,7 +4,7 @@
 
 #include "common/base/infinity.h"
 #include "common/cost/stage_cost.h"
-#include "worker/adapters/search/layer_recompute.h"
+#include "common/domain/recompute_masks.h"
 
 namespace tangram {
 namespace {
@@ -62,9 +62,9 @@ PerformanceProfile BoundsOfLayer(const LayerSpec& layer,
          ParallelismsOf(size, island, limits, extra)) {
       for (const LayerRecompute recompute : kLayerRecomputes) {
         // The stage may have the embedding too.
-        const LayerCost cost = WithoutHeadCopy(
-            EstimateLayer(layer, {0, num_ops, MaskOf(layer, recompute)},
-                          parallelism, environment));
+        const LayerCost cost = WithoutHeadCopy(EstimateLayer(
+            layer, {0, num_ops, MaskWithin(island.limits, layer, recompute)},
+            parallelism, environment));
         const double time_s = cost.forward_s + cost.backward_s;
         best.min_gpu_seconds = std::min(best.min_gpu_seconds, size * time_s);
         best.min_latency_s = std::min(best.min_latency_s, time_s);

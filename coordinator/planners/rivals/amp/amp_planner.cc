@@ -92,10 +92,10 @@ class Listing {
     TANGRAM_RETURN_IF_ERROR(MicrobatchSizes(request_).status());
     using Recompute = AmpOptions::Recompute;
     if (options_.recompute != Recompute::kFull) {
-      TANGRAM_RETURN_IF_ERROR(Add(BlockRecompute::kNone));
+      TANGRAM_RETURN_IF_ERROR(Add(LayerRecompute::kNone));
     }
     if (options_.recompute != Recompute::kNone) {
-      TANGRAM_RETURN_IF_ERROR(Add(BlockRecompute::kFull));
+      TANGRAM_RETURN_IF_ERROR(Add(LayerRecompute::kWholeLayer));
     }
     plans_.notes.push_back(absl::StrCat("planner amp: ", tried_,
                                         " strategies tried, ", over_memory_,
@@ -105,13 +105,13 @@ class Listing {
   }
 
  private:
-  absl::Status Add(BlockRecompute recompute) {
+  absl::Status Add(LayerRecompute recompute) {
     if (observer_.ShouldStop()) return absl::CancelledError("planning stopped");
     observer_.OnPhase(PlanPhase::kProfiling);
     const LayerProfiles profiles =
         ProfileLayers(request_.model, request_.cluster, request_.training,
                       {.max_samples = options_.max_samples,
-                       .recompute = recompute == BlockRecompute::kFull});
+                       .recompute = recompute == LayerRecompute::kWholeLayer});
     observer_.OnPhase(PlanPhase::kComposition);
     const AmpDefects defects =
         options_.upstream ? AmpDefects::Upstream() : AmpDefects();
@@ -142,7 +142,7 @@ class Listing {
 
   static PipelinePlan Place(const PlanRequest& request,
                             const std::vector<Island>& islands,
-                            const AmpPlan& plan, BlockRecompute recompute) {
+                            const AmpPlan& plan, LayerRecompute recompute) {
     const std::vector<GpuId> gpus = GpusInOrder(*request.cluster);
     const StageParallelism parallelism{.tp_degree = plan.tp_degree,
                                        .dp_degree = plan.dp_degree};

@@ -122,7 +122,7 @@ std::vector<PlacedStage> PlaceHarpStages(const Cluster& cluster,
                                          const std::vector<HarpNodes>& order,
                                          const HarpInput& input,
                                          const std::vector<HarpStage>& stages,
-                                         BlockRecompute recompute) {
+                                         LayerRecompute recompute) {
   std::vector<std::vector<GpuId>> gpus;  // By cluster.
   for (const HarpNodes& nodes : order) {
     std::vector<GpuId>& all = gpus.emplace_back();

@@ -43,7 +43,7 @@ std::vector<PlacedStage> PlaceHarpStages(const Cluster& cluster,
                                          const std::vector<HarpNodes>& order,
                                          const HarpInput& input,
                                          const std::vector<HarpStage>& stages,
-                                         BlockRecompute recompute);
+                                         LayerRecompute recompute);
 
 }  // namespace tangram
 

@@ -39,10 +39,10 @@ class Listing {
     TANGRAM_ASSIGN_OR_RETURN(sizes_, MicrobatchSizes(request_));
     using Recompute = HarpOptions::Recompute;
     if (options_.recompute != Recompute::kFull) {
-      TANGRAM_RETURN_IF_ERROR(Add(BlockRecompute::kNone));
+      TANGRAM_RETURN_IF_ERROR(Add(LayerRecompute::kNone));
     }
     if (options_.recompute != Recompute::kNone) {
-      TANGRAM_RETURN_IF_ERROR(Add(BlockRecompute::kFull));
+      TANGRAM_RETURN_IF_ERROR(Add(LayerRecompute::kWholeLayer));
     }
     std::stable_sort(plans_.proposals.begin(), plans_.proposals.end(),
                      [](const Proposal& a, const Proposal& b) {
@@ -58,13 +58,13 @@ class Listing {
   }
 
  private:
-  absl::Status Add(BlockRecompute recompute) {
+  absl::Status Add(LayerRecompute recompute) {
     if (observer_.ShouldStop()) return absl::CancelledError("planning stopped");
     observer_.OnPhase(PlanPhase::kProfiling);
     const LayerProfiles profiles =
         ProfileLayers(request_.model, request_.cluster, request_.training,
                       {.max_samples = options_.max_samples,
-                       .recompute = recompute == BlockRecompute::kFull});
+                       .recompute = recompute == LayerRecompute::kWholeLayer});
     observer_.OnPhase(PlanPhase::kComposition);
     const std::vector<HarpNodes> clusters =
         FindHarpClusters(request_.cluster, profiles);
@@ -110,7 +110,7 @@ class Listing {
 
   absl::Status AddPlan(const LayerProfiles& profiles,
                        const std::vector<HarpNodes>& order, int size,
-                       BlockRecompute recompute) {
+                       LayerRecompute recompute) {
     HarpInput input = HarpInputOf(request_.cluster, profiles, order,
                                   request_.training.global_batch_size, size);
     input.clamps_warm_up = !options_.upstream;

@@ -1,29 +1,14 @@
 #include "coordinator/planners/rivals/listed/whole_layers.h"
 
-#include "common/domain/recompute_masks.h"
-
 namespace tangram {
-
-OpMask RecomputedIn(const LayerSpec& layer, BlockRecompute recompute) {
-  if (layer.kind != LayerKind::kTransformer) return kRecomputeNone;
-  switch (recompute) {
-    case BlockRecompute::kNone:
-      return kRecomputeNone;
-    case BlockRecompute::kAttention:
-      return AttentionCoreMask(layer);
-    case BlockRecompute::kFull:
-      return WholeLayerMask(layer);
-  }
-  return kRecomputeNone;
-}
 
 StagePlan WholeLayers(const ModelSpec& model, int begin, int end,
                       const StageParallelism& parallelism,
-                      BlockRecompute recompute) {
+                      LayerRecompute recompute) {
   StagePlan stage{
       .begin = {begin, 0}, .end = {end, 0}, .parallelism = parallelism};
   for (int layer = begin; layer < end; ++layer) {
-    AppendMask(RecomputedIn(model.layers[layer], recompute), stage.recompute);
+    AppendMask(MaskOf(model.layers[layer], recompute), stage.recompute);
   }
   return stage;
 }
@@ -37,9 +22,9 @@ std::vector<StagePlan> StagesOfLayers(const ModelSpec& model,
   for (size_t s = 0; s < layers.size(); ++s) {
     end += layers[s];
     if (s + 1 == layers.size()) end = model.num_layers();
-    stages.push_back(
-        WholeLayers(model, begin, end, /*parallelism=*/{},
-                    recompute ? BlockRecompute::kFull : BlockRecompute::kNone));
+    stages.push_back(WholeLayers(
+        model, begin, end, /*parallelism=*/{},
+        recompute ? LayerRecompute::kWholeLayer : LayerRecompute::kNone));
     begin = end;
   }
   return stages;

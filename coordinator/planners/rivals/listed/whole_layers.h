@@ -5,24 +5,15 @@
 
 #include "common/domain/cluster.h"
 #include "common/domain/model_spec.h"
+#include "common/domain/recompute_masks.h"
 #include "common/domain/stage_plan.h"
 
 namespace tangram {
 
-// The part of each transformer layer that runs again in the backward pass.
-// Embedding and head never do.
-enum class BlockRecompute {
-  kNone,
-  kAttention,  // The attention core: Megatron-LM's selective recomputation.
-  kFull,       // The whole layer.
-};
-
-OpMask RecomputedIn(const LayerSpec& layer, BlockRecompute recompute);
-
 // Returns a stage of the whole layers [begin, end).
 StagePlan WholeLayers(const ModelSpec& model, int begin, int end,
                       const StageParallelism& parallelism,
-                      BlockRecompute recompute);
+                      LayerRecompute recompute);
 
 // Returns the stages of which stage s has layers[s] > 0 transformer layers, all
 // of the model together. The first also has the embedding, and the last the

@@ -82,9 +82,9 @@ std::vector<UniformStrategy> UniformStrategies(const ModelSpec& model,
     for (const int samples :
          DivisorsOf(global_batch_size / strategy.dp_degree)) {
       strategy.samples = samples;
-      for (const BlockRecompute recompute :
-           {BlockRecompute::kNone, BlockRecompute::kAttention,
-            BlockRecompute::kFull}) {
+      for (const LayerRecompute recompute :
+           {LayerRecompute::kNone, LayerRecompute::kAttentionCore,
+            LayerRecompute::kWholeLayer}) {
         strategy.recompute = recompute;
         strategies.push_back(strategy);
       }

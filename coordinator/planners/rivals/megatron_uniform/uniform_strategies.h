@@ -20,7 +20,7 @@ struct UniformStrategy {
   // (--account-for-embedding-in-pipeline-split, -loss-).
   bool counts_ends = false;
   int samples = 1;  // In a microbatch of one replica.
-  BlockRecompute recompute = BlockRecompute::kNone;
+  LayerRecompute recompute = LayerRecompute::kNone;
 
   int num_gpus() const { return tp_degree * dp_degree * num_stages; }
   bool operator==(const UniformStrategy&) const = default;

@@ -64,8 +64,8 @@ PlacedStage StageOf(const Stage& stage, int samples, const ModelSpec& model,
   PlacedStage placed{.plan = WholeLayers(model, stage.first_layer,
                                          stage.first_layer + stage.num_layers,
                                          /*parallelism=*/{},
-                                         recompute ? BlockRecompute::kFull
-                                                   : BlockRecompute::kNone)};
+                                         recompute ? LayerRecompute::kWholeLayer
+                                                   : LayerRecompute::kNone)};
   for (const ReplicaRun& run : stage.replicas) {
     const StageParallelism parallelism{.tp_degree = run.tp,
                                        .dp_degree = run.count};

@@ -20,9 +20,11 @@ TEST(MakeConstraintsTest, ParsesEveryConstraint) {
       MakeConstraints({.exclude_nodes = {"t4-[0-1]", "v100"},
                        .exclude_islands = {"T4 x4"},
                        .tp_degrees = {"4", "a100=2"},
+                       .cp_degrees = {"2"},
                        .max_stages = {"0=3"},
                        .pins = {"emb-11=a100", "7=0", "12-head=H100 x8"},
-                       .runtime = "sailor"},
+                       .runtime = "sailor",
+                       .recompute = "full"},
                       kNumLayers));
   EXPECT_THAT(constraints.exclude_nodes, ElementsAre("t4-0", "t4-1", "v100"));
   EXPECT_THAT(constraints.exclude_islands, ElementsAre("T4 x4"));
@@ -33,6 +35,8 @@ TEST(MakeConstraintsTest, ParsesEveryConstraint) {
               ElementsAre(LayerPin{0, 11, "a100"}, LayerPin{7, 7, "0"},
                           LayerPin{12, 33, "H100 x8"}));
   EXPECT_EQ(constraints.runtime, "sailor");
+  EXPECT_THAT(constraints.cp_degrees, ElementsAre(IslandValue{"", 2}));
+  EXPECT_EQ(constraints.recompute, LayerRecompute::kWholeLayer);
 }
 
 TEST(MakeConstraintsTest, RuntimeAnyIsNoConstraint) {
@@ -57,6 +61,8 @@ TEST(MakeConstraintsTest, RefusalsNameTheOption) {
   Refuses({.tp_degrees = {"=4"}}, "--tp: =4; expected");
   Refuses({.dp_degrees = {"0"}}, "--dp: 0; expected a positive integer");
   Refuses({.runtime = "x"}, "--runtime: x; expected auto, any or one of flag");
+  Refuses({.recompute = "all"},
+          "--recompute: all; expected none, selective or full");
   Refuses({.max_stages = {"-1"}}, "--max-stages: -1; expected");
   Refuses({.exclude_nodes = {"t4-[0"}}, "--exclude-node: ");
   for (const char* pin : {"a100", "5=", "11-5=a100", "34=a100", "x-3=a100"}) {

@@ -54,6 +54,37 @@ TEST_F(ExpertCostTest, ExpertParallelismSpreadsParametersAndUnevenLoad) {
   EXPECT_DOUBLE_EQ(spread.forward_s, 1.25 * one.forward_s);
 }
 
+TEST_F(ExpertCostTest, ExpertsComputeAllSlotsOfTheirCapacity) {
+  const OperatorCost dropless = Estimate(OpKind::kExpertUp);
+  const OperatorCost exchange = Estimate(OpKind::kExpertDispatch, kSpread);
+  layer_.expert_capacity_factor = 2;
+  const OperatorCost padded = Estimate(OpKind::kExpertUp);
+  EXPECT_DOUBLE_EQ(padded.forward_s, 2 * dropless.forward_s);
+  EXPECT_DOUBLE_EQ(padded.saved_bytes, 2 * dropless.saved_bytes);
+  // No rank gets more than others.
+  EXPECT_DOUBLE_EQ(Estimate(OpKind::kExpertUp, kSpread).forward_s,
+                   padded.forward_s);
+  EXPECT_DOUBLE_EQ(Estimate(OpKind::kExpertDispatch, kSpread).forward_comm_s,
+                   exchange.forward_comm_s * 2 / 1.25);
+}
+
+TEST_F(ExpertCostTest, OneHotProductsGrowWithTheGroup) {
+  layer_.expert_capacity_factor = 2;
+  layer_.expert_group_tokens = 512;
+  const OperatorCost dispatch = Estimate(OpKind::kExpertDispatch);
+  const OperatorCost combine = Estimate(OpKind::kExpertCombine);
+  // 1,024 tokens, 4 slots each: a row of 512 for each slot, times 1,024
+  // columns.
+  const double product_s = 1024.0 * 4 * 2 * 512 * 1024 / 1e14;
+  EXPECT_DOUBLE_EQ(dispatch.forward_s, product_s);
+  EXPECT_DOUBLE_EQ(dispatch.backward_s, product_s);
+  EXPECT_DOUBLE_EQ(combine.forward_s, product_s);
+  EXPECT_DOUBLE_EQ(combine.backward_s, 2 * product_s);
+  EXPECT_EQ(combine.saved_bytes, 2.0 * 1024 * 4 * 512);
+  layer_.expert_group_tokens = 4096;  // More tokens than there are.
+  EXPECT_DOUBLE_EQ(Estimate(OpKind::kExpertDispatch).forward_s, 2 * product_s);
+}
+
 TEST_F(ExpertCostTest, DispatchExchangesTokens) {
   EXPECT_EQ(Estimate(OpKind::kExpertDispatch).forward_comm_s, 0);
   const OperatorCost dispatch = Estimate(OpKind::kExpertDispatch, kSpread);

@@ -106,6 +106,7 @@ std::vector<Change> LimitChanges() {
       [](IslandSpec& i) { i.limits.no_offload = true; },
       [](IslandSpec& i) { i.limits.residual_cuts = true; },
       [](IslandSpec& i) { i.limits.closed_recompute = true; },
+      [](IslandSpec& i) { i.limits.recompute = LayerRecompute::kNone; },
   };
 }
 
@@ -114,7 +115,7 @@ TEST(FingerprintOfIslandTest, ChangesWithEveryField) {
   // These stop compiling when a field is added. Add the field above as well.
   const auto& [device, nodes, gpus, intra, inter, limits] = plain;
   const auto& [tp, cp, dp, stage_gpus, stages, zero, no_sp, no_offload, cuts,
-               closed] = limits;
+               closed, recompute] = limits;
   const auto& [type, peak, memory, bandwidth, flash, library, host_link,
                efficiency, operators, layers, collectives] = device;
   const auto& [key, samples, forward, backward, included, saved, optimizer,

@@ -178,6 +178,8 @@ TEST(FingerprintOfLayerTest, ChangesWithEveryField) {
       [](LayerSpec& l) { ++l.experts_per_token; },
       [](LayerSpec& l) { ++l.expert_ffn_hidden_size; },
       [](LayerSpec& l) { ++l.shared_expert_ffn_hidden_size; },
+      [](LayerSpec& l) { l.expert_capacity_factor = 1.5; },
+      [](LayerSpec& l) { ++l.expert_group_tokens; },
       [](LayerSpec& l) { ++l.vocab_size; },
       [](LayerSpec& l) { ++l.max_position_embeddings; },
       [](LayerSpec& l) { l.tied_embeddings = true; },
@@ -189,7 +191,7 @@ TEST(FingerprintOfLayerTest, ChangesWithEveryField) {
   const LayerSpec plain;
   // Stops compiling when a field is added. Add the field to `changes` as well.
   const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v,
-               w] = plain;
+               w, x, y] = plain;
   (void)a;
 
   std::set<Fingerprint> fingerprints = {FingerprintOf(plain)};

@@ -1,13 +1,27 @@
 #include "common/domain/stage_limits.h"
 
+#include <string>
+#include <vector>
+
+#include "common/domain/model_slice.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/testing/builders.h"
 
 namespace tangram {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+
+// The layers of a model: embedding, two transformer layers, head.
+std::vector<LayerRun> Runs() {
+  return MakeSlice({0, 4}, testing::TestModel(2).layers).runs;
+}
+
+std::string WhyOutside(const StageLimits& limits, const StagePlan& stage) {
+  return tangram::WhyOutside(limits, stage, Runs());
+}
 
 constexpr StageParallelism kTp2Dp4 = {.tp_degree = 2, .dp_degree = 4};
 
@@ -46,6 +60,43 @@ TEST(StageLimitsTest, SettingsWithoutEffectAreWithin) {
   EXPECT_THAT(WhyOutside(limits, stage), HasSubstr("ZeRO stage 1"));
 }
 
+TEST(StageLimitsTest, EveryTransformerLayerRecomputesAsDemanded) {
+  const LayerSpec layer = testing::TestModel(2).layers[1];
+  const auto stage_with = [&](LayerRecompute first, LayerRecompute second) {
+    StagePlan stage = {.begin = {0, 0}, .end = {4, 0}};
+    AppendMask(kRecomputeNone, stage.recompute);
+    AppendMask(MaskOf(layer, first), stage.recompute);
+    AppendMask(MaskOf(layer, second), stage.recompute);
+    AppendMask(kRecomputeNone, stage.recompute);
+    return stage;
+  };
+  for (const LayerRecompute demanded : kLayerRecomputes) {
+    const StageLimits limits = {.recompute = demanded};
+    for (const LayerRecompute other : kLayerRecomputes) {
+      EXPECT_EQ(WhyOutside(limits, stage_with(demanded, other)).empty(),
+                other == demanded);
+    }
+  }
+  EXPECT_EQ(
+      WhyOutside({.recompute = LayerRecompute::kWholeLayer},
+                 stage_with(LayerRecompute::kNone, LayerRecompute::kNone)),
+      "recomputation, expected full");
+}
+
+TEST(StageLimitsTest, PartOfALayerRecomputesWhatItHolds) {
+  // The second half of a layer, all recomputed: no attention core.
+  StagePlan stage = {.begin = {1, 6},
+                     .end = {2, 0},
+                     .recompute = {{.num_layers = 1, .mask = 0b1111000000}}};
+  EXPECT_THAT(WhyOutside({.recompute = LayerRecompute::kWholeLayer}, stage),
+              IsEmpty());
+  EXPECT_THAT(WhyOutside({.recompute = LayerRecompute::kAttentionCore}, stage),
+              HasSubstr("expected selective"));
+  stage.recompute.front().mask = kRecomputeNone;
+  EXPECT_THAT(WhyOutside({.recompute = LayerRecompute::kAttentionCore}, stage),
+              IsEmpty());
+}
+
 TEST(StageLimitsTest, JoinedAreBoth) {
   const JoinedLimits joined =
       Join({.tp_degree = 2, .max_stages = 4, .max_zero_stage = 1},
@@ -62,6 +113,9 @@ TEST(StageLimitsTest, JoinedAreBoth) {
                                         .residual_cuts = true}));
   EXPECT_TRUE(Join({.tp_degree = 2}, {.tp_degree = 4}).contradiction);
   EXPECT_FALSE(Join({.tp_degree = 2}, {.tp_degree = 2}).contradiction);
+  EXPECT_TRUE(Join({.recompute = LayerRecompute::kNone},
+                   {.recompute = LayerRecompute::kWholeLayer})
+                  .contradiction);
 }
 
 TEST(StageLimitsTest, EveryLimitCountsInTheFingerprint) {
@@ -72,7 +126,8 @@ TEST(StageLimitsTest, EveryLimitCountsInTheFingerprint) {
         StageLimits{.max_stages = 1}, StageLimits{.max_zero_stage = 1},
         StageLimits{.no_sequence_parallel = true},
         StageLimits{.no_offload = true}, StageLimits{.residual_cuts = true},
-        StageLimits{.closed_recompute = true}}) {
+        StageLimits{.closed_recompute = true},
+        StageLimits{.recompute = LayerRecompute::kNone}}) {
     EXPECT_NE(FingerprintOf(limits), none);
     EXPECT_FALSE(limits.none());
   }

@@ -476,8 +476,8 @@ TEST(CheckFeaturesTest, NamesTheFeatureThatIsNotDeclared) {
                                     .recompute = true,
                                     .offload = true,
                                     .zero = true};
-  EXPECT_THAT(CheckFeatures(answer, all), IsOk());
-  EXPECT_THAT(CheckFeatures({}, {}), IsOk());
+  EXPECT_THAT(CheckFeatures(answer, all, {}), IsOk());
+  EXPECT_THAT(CheckFeatures({}, {}, {}), IsOk());
   const std::vector<std::pair<bool ParallelizerFeatures::*, std::string>>
       expected = {
           {&ParallelizerFeatures::data_parallel,
@@ -494,7 +494,7 @@ TEST(CheckFeaturesTest, NamesTheFeatureThatIsNotDeclared) {
   for (const auto& [feature, text] : expected) {
     ParallelizerFeatures others = all;
     others.*feature = false;
-    EXPECT_THAT(std::string(CheckFeatures(answer, others).message()),
+    EXPECT_THAT(std::string(CheckFeatures(answer, others, {}).message()),
                 HasSubstr(text));
   }
 }

@@ -43,7 +43,7 @@ TEST(SettleCoverageTest, NothingFitsWithMoreStagesEither) {
 TEST(SettleCoverageTest, ADroppedPlanStillSaysWhereToAskAgain) {
   SlicePlanSet answer{.plans = {Bearing(2, {.dp_degree = 2}), Bearing(9)}};
   SettleCoverage(0, answer);
-  EXPECT_EQ(KeepWithin({.dp_degree = 1}, answer), 1);
+  EXPECT_EQ(KeepWithin({.dp_degree = 1}, OneLayer(), answer), 1);
   ASSERT_THAT(answer.plans, SizeIs(1));
   EXPECT_EQ(answer.covers_trailing_stages, 2);
 }

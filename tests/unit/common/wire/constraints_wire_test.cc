@@ -19,9 +19,11 @@ PlanConstraints AllConstraints() {
           .exclude_islands = {"v100"},
           .tp_degrees = {{.island = "t4", .value = 2}},
           .dp_degrees = {{.value = 4}, {.island = "a100", .value = 8}},
+          .cp_degrees = {{.value = 2}},
           .max_stages = {{.value = 3}},
           .pins = {{.first_layer = 1, .last_layer = 4, .island = "a100"}},
-          .runtime = "megatron"};
+          .runtime = "megatron",
+          .recompute = LayerRecompute::kAttentionCore};
 }
 
 TEST(ConstraintsWireTest, ConstraintsSurviveTheRoundTrip) {

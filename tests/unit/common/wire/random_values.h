@@ -122,7 +122,8 @@ class RandomValues {
             .no_sequence_parallel = Int(0, 1) == 1,
             .no_offload = Int(0, 1) == 1,
             .residual_cuts = Int(0, 1) == 1,
-            .closed_recompute = Int(0, 1) == 1};
+            .closed_recompute = Int(0, 1) == 1,
+            .recompute = kLayerRecomputes[Int(0, 2)]};
   }
 
   tangram::Cluster Cluster() {
@@ -163,6 +164,10 @@ class RandomValues {
       layer.*dimension = Int(1, kMaxExperts);  // The smallest of their limits.
     }
     layer.experts_per_token = Int(1, layer.num_experts);
+    if (Bool()) {
+      layer.expert_capacity_factor = Int(1, 8);
+      layer.expert_group_tokens = Int(0, 4096);
+    }
     if (kind != LayerKind::kTransformer || Bool()) {
       for (int LayerSpec::*field :
            {&LayerSpec::num_experts, &LayerSpec::experts_per_token,
@@ -170,6 +175,8 @@ class RandomValues {
             &LayerSpec::shared_expert_ffn_hidden_size}) {
         layer.*field = 0;
       }
+      layer.expert_capacity_factor = 0;
+      layer.expert_group_tokens = 0;
     }
     for (bool LayerSpec::*flag :
          {&LayerSpec::gated_mlp, &LayerSpec::tied_embeddings,

@@ -102,7 +102,9 @@ TEST(CanonicalBytesTest, EveryFieldOfAnIslandCounts) {
        [](Island& i) { i.limits.no_sequence_parallel = true; },
        [](Island& i) { i.limits.no_offload = true; },
        [](Island& i) { i.limits.residual_cuts = true; },
-       [](Island& i) { i.limits.closed_recompute = true; }});
+       [](Island& i) { i.limits.closed_recompute = true; },
+       [](Island& i) { i.limits.recompute = LayerRecompute::kNone; },
+       [](Island& i) { i.limits.recompute = LayerRecompute::kWholeLayer; }});
 }
 
 TEST(CanonicalBytesTest, EveryFieldOfTrainingCounts) {

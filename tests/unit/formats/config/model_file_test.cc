@@ -25,7 +25,8 @@ kv_heads: 2
 ffn_hidden_size: 256
 gated_mlp: true
 experts: {count: 4, per_token: 2, ffn_hidden_size: 128,
-          shared_ffn_hidden_size: 32, first_layer: 1, every: 2}
+          shared_ffn_hidden_size: 32, capacity_factor: 1.5, group_tokens: 64,
+          first_layer: 1, every: 2}
 vocab_size: 1000
 max_positions: 100
 tied_embeddings: true
@@ -60,6 +61,8 @@ TEST(ParseModelTest, ReadsEveryField) {
   moe.experts_per_token = 2;
   moe.expert_ffn_hidden_size = 128;
   moe.shared_expert_ffn_hidden_size = 32;
+  moe.expert_capacity_factor = 1.5;
+  moe.expert_group_tokens = 64;
   // Experts in layers 1, 3, 5; layer 0 follows the embedding.
   for (int i = 0; i < 6; ++i) {
     EXPECT_EQ(model.layers[i + 1], i % 2 == 1 ? moe : dense) << i;
@@ -120,6 +123,10 @@ TEST(ParseModelTest, NamesFieldValueAndWhatWasExpected) {
       {"vocab_size: 1000", "vocab_size: many", "many; expected a positive"},
       {"bias: qkv", "bias: some", "some; expected none, qkv or all"},
       {"gated_mlp: true", "gated_mlp: 1", "gated_mlp: 1; expected true or"},
+      {"capacity_factor: 1.5", "capacity_factor: 0.5",
+       "experts.capacity_factor: 0.5; expected"},
+      {"capacity_factor: 1.5, ", "",
+       "experts.group_tokens: 64; expected 0, as there is no capacity_factor"},
       {"qk_norm: true", "qk_norm: true\ndtype: half",
        "dtype: half; expected float32, float16 or bfloat16"},
       {"sliding_window: 16",

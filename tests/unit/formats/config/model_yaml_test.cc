@@ -38,6 +38,18 @@ TEST(ModelToYamlTest, KeepsTheTypeOfTheWeightsAndDropout) {
   EXPECT_THAT(without, ::testing::Not(HasSubstr("dtype")));
 }
 
+TEST(ModelToYamlTest, KeepsTheCapacityOfExperts) {
+  ASSERT_OK_AND_ASSIGN(ModelSpec model, BuiltinModel("mixtral-8x7b"));
+  for (LayerSpec& layer : model.layers) {
+    if (!layer.is_moe()) continue;
+    layer.expert_capacity_factor = 1.25;
+    layer.expert_group_tokens = 2048;
+  }
+  ASSERT_OK_AND_ASSIGN(const std::string yaml, ModelToYaml(model));
+  ASSERT_OK_AND_ASSIGN(const ModelSpec read, ParseModel(yaml, "f"));
+  EXPECT_EQ(read.layers, model.layers);
+}
+
 TEST(ModelToYamlTest, TellsWhichLayersHaveAWindow) {
   ASSERT_OK_AND_ASSIGN(ModelSpec model, BuiltinModel("llama2-7b"));
   for (int i = 2; i < model.num_layers() - 1; i += 2) {

@@ -89,6 +89,18 @@ TEST(ConstraintsTest, PlansOutsideTheLimitsAreDropped) {
   EXPECT_THAT(none.infeasible->reason, HasSubstr("tp 1, expected 2"));
 }
 
+TEST(ConstraintsTest, PlansThatRecomputeOtherwiseAreDropped) {
+  // The source knows no limits: its stages recompute nothing.
+  ASSERT_OK_AND_ASSIGN(const PlanResult none,
+                       PlanWithin({.recompute = LayerRecompute::kNone}));
+  EXPECT_TRUE(none.plan.has_value());
+  ASSERT_OK_AND_ASSIGN(const PlanResult full,
+                       PlanWithin({.recompute = LayerRecompute::kWholeLayer}));
+  EXPECT_FALSE(full.plan.has_value());
+  EXPECT_THAT(full.infeasible->reason,
+              HasSubstr("recomputation, expected full"));
+}
+
 TEST(ConstraintsTest, WhatIsAskedForReachesTheSource) {
   FakeSlicePlanSource source;
   PlanRequest request = FastAndSlow();

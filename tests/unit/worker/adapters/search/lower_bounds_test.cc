@@ -2,10 +2,10 @@
 
 #include "common/cost/measured_layer.h"
 #include "common/cost/stage_cost.h"
+#include "common/domain/recompute_masks.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
-#include "worker/adapters/search/layer_recompute.h"
 
 namespace tangram {
 namespace {

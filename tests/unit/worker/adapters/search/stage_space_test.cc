@@ -294,7 +294,7 @@ TEST(ParallelismsOfPropertyTest, EveryStageIsLegal) {
                                           ? ""
                                           : "no flash attention"}),
                       IsOk());
-          EXPECT_EQ(WhyOutside(island.limits, stage), "");
+          EXPECT_EQ(WhyOutside(island.limits, stage, slice.runs), "");
           ++num_stages;
         }
       }

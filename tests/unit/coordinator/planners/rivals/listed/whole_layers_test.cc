@@ -15,19 +15,19 @@ TEST(WholeLayersTest, OnlyTransformerLayersRunAgain) {
   const OpMask full = WholeLayerMask(model.layers[1]);
   const OpMask attention = AttentionCoreMask(model.layers[1]);
   EXPECT_THAT(
-      WholeLayers(model, 0, 4, {}, BlockRecompute::kFull).recompute,
+      WholeLayers(model, 0, 4, {}, LayerRecompute::kWholeLayer).recompute,
       ElementsAre(RecomputeRun{1, kRecomputeNone}, RecomputeRun{2, full},
                   RecomputeRun{1, kRecomputeNone}));
   EXPECT_THAT(
-      WholeLayers(model, 0, 2, {}, BlockRecompute::kAttention).recompute,
+      WholeLayers(model, 0, 2, {}, LayerRecompute::kAttentionCore).recompute,
       ElementsAre(RecomputeRun{1, kRecomputeNone}, RecomputeRun{1, attention}));
-  EXPECT_THAT(WholeLayers(model, 1, 3, {}, BlockRecompute::kNone).recompute,
+  EXPECT_THAT(WholeLayers(model, 1, 3, {}, LayerRecompute::kNone).recompute,
               ElementsAre(RecomputeRun{2, kRecomputeNone}));
 }
 
 TEST(WholeLayersTest, CutsBetweenLayers) {
   const StagePlan stage = WholeLayers(testing::TestModel(2), 1, 3,
-                                      {.tp_degree = 2}, BlockRecompute::kNone);
+                                      {.tp_degree = 2}, LayerRecompute::kNone);
   EXPECT_EQ(stage.begin, (OperatorCut{1, 0}));
   EXPECT_EQ(stage.end, (OperatorCut{3, 0}));
   EXPECT_EQ(stage.parallelism.tp_degree, 2);

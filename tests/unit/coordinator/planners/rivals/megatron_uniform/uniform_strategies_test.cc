@@ -42,10 +42,11 @@ TEST(UniformStrategiesTest, TriesAllMicrobatchesAndRecomputation) {
   const std::vector<UniformStrategy> strategies = UniformStrategies(
       TestModel(6), TestCluster({{"a", 1, 1, TestDevice()}}), 6);
   EXPECT_EQ(strategies.size(), 4u * 3);  // 1, 2, 3, 6.
-  EXPECT_EQ(std::count(strategies.begin(), strategies.end(),
-                       UniformStrategy{.samples = 3,
-                                       .recompute = BlockRecompute::kFull}),
-            1);
+  EXPECT_EQ(
+      std::count(strategies.begin(), strategies.end(),
+                 UniformStrategy{.samples = 3,
+                                 .recompute = LayerRecompute::kWholeLayer}),
+      1);
 }
 
 TEST(UniformStrategiesTest, UnlikeNodesShareTheirCommonDegree) {

@@ -1,6 +1,5 @@
-#include "worker/adapters/search/layer_recompute.h"
-
 #include "common/domain/recompute_masks.h"
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
