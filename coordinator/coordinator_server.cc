@@ -65,8 +65,8 @@ constexpr int kStoreThreads = 2;
 constexpr int kMaxWaitingCalls = 1000;
 // Their key for the coordinator's own ones. No tenant has this name.
 constexpr char kOwnCalls[] = "/";
-// Plans that have begun for each that computes; the others pause. Each keeps its
-// memory.
+// Plans that have begun for each that computes; the others pause. Each keeps
+// its memory.
 constexpr int kBegunPerTurn = 4;
 // Tenants that begin one plan more when these places are taken.
 constexpr int kExtraTenants = 16;
@@ -144,38 +144,37 @@ class Server : public CoordinatorServer {
                          .num_extra_places = 0,
                          .max_waiting = kMaxWaitingCalls,
                          .now_s = SteadySeconds}),
-        runner_(*state_.jobs,
-                {.owner = OwnerName(),
-                 .num_threads =
-                     kBegunPerTurn * options.max_concurrent_plans +
-                     kExtraTenants,
-                 .max_of_tenant = options.max_concurrent_plans,
-                 .num_shared_places =
-                     kBegunPerTurn * options.max_concurrent_plans,
-                 .lease_s = options.job_lease_s,
-                 .work = PlanJobs({.pool = pool_,
-                                   .metrics = metrics_,
-                                   .turns = turns_,
-                                   .now_s = SteadySeconds,
-                                   .cost_limits = options.cost_limits},
-                                  traces_),
-                 .is_able = [this] { return pool_.HasWorkers(); },
-                 .on_change =
-                     [this](const std::string& id) { watchers_.Notify(id); },
-                 .on_note = LogNote}),
-        job_service_(CreateJobService({.store = *state_.jobs,
-                                       .watchers = watchers_,
-                                       .traces = traces_,
-                                       .executor = store_executor_,
-                                       .on_changed = [this] { runner_.Wake(); },
-                                       .authenticator = *authenticator_,
-                                       .quota = quota_,
-                                       .budget = budget_,
-                                       .on_refused =
-                                           [this](const std::string& tenant,
-                                                  const char* reason) {
-                                             metrics_.OnRefusal(tenant, reason);
-                                           }})),
+        runner_(
+            *state_.jobs,
+            {.owner = OwnerName(),
+             .num_threads =
+                 kBegunPerTurn * options.max_concurrent_plans + kExtraTenants,
+             .max_of_tenant = options.max_concurrent_plans,
+             .num_shared_places = kBegunPerTurn * options.max_concurrent_plans,
+             .lease_s = options.job_lease_s,
+             .work = PlanJobs({.pool = pool_,
+                               .metrics = metrics_,
+                               .turns = turns_,
+                               .now_s = SteadySeconds,
+                               .cost_limits = options.cost_limits},
+                              traces_),
+             .is_able = [this] { return pool_.HasWorkers(); },
+             .on_change =
+                 [this](const std::string& id) { watchers_.Notify(id); },
+             .on_note = LogNote}),
+        job_service_(CreateJobService(
+            {.store = *state_.jobs,
+             .watchers = watchers_,
+             .traces = traces_,
+             .executor = store_executor_,
+             .on_changed = [this] { runner_.Wake(); },
+             .authenticator = *authenticator_,
+             .quota = quota_,
+             .budget = budget_,
+             .on_refused =
+                 [this](const std::string& tenant, const char* reason) {
+                   metrics_.OnRefusal(tenant, reason);
+                 }})),
         admission_(options.worker_limits, SteadySeconds),
         worker_service_(
             CreateWorkerPoolService(pool_, admission_, *authenticator_)),

@@ -44,8 +44,8 @@ void AllowDashesInNames(int argc, char** argv) {
   }
 }
 
-// Connections, files and databases take descriptors. The usual limit of 1,024 is
-// one that clients reach who only connect.
+// Connections, files and databases take descriptors. The usual limit of 1,024
+// is one that clients reach who only connect.
 constexpr rlim_t kWantedFiles = 1 << 16;
 
 void RaiseFileLimit() {

@@ -28,9 +28,9 @@ using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
 // Answers GET and HEAD requests in plain HTTP. Reads nothing from disk.
 //
 // A connection takes a file descriptor and some kilobytes, but no thread, so
-// clients that connect and stay silent, or send a byte now and then, keep nobody
-// out. A connection ends after 10 s without a byte. If many are open, those that
-// have been open for longest end first.
+// clients that connect and stay silent, or send a byte now and then, keep
+// nobody out. A connection ends after 10 s without a byte. If many are open,
+// those that have been open for longest end first.
 class HttpServer {
  public:
   // Listens on `address`, e.g. "127.0.0.1:8080", "[::1]:8080" or ":8080". Port

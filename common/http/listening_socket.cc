@@ -35,12 +35,13 @@ int PortOf(int socket) {
 }
 
 absl::StatusOr<ListeningSocket> ListenOn(const addrinfo& info) {
-  const int fd = socket(info.ai_family,
-                        SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  const int fd =
+      socket(info.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return ErrorOfSystem();
   const int on = 1;
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  if (bind(fd, info.ai_addr, info.ai_addrlen) == 0 && listen(fd, kBacklog) == 0) {
+  if (bind(fd, info.ai_addr, info.ai_addrlen) == 0 &&
+      listen(fd, kBacklog) == 0) {
     return ListeningSocket{.socket = fd, .port = PortOf(fd)};
   }
   absl::Status status = ErrorOfSystem();

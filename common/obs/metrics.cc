@@ -80,9 +80,8 @@ absl::StatusOr<int> Metrics::Serve(const std::string& address) {
   };
   auto server = HttpServer::Start(address, kServerThreads, answer);
   if (!server.ok()) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot serve metrics on ", address, ": ",
-                     server.status().message()));
+    return absl::UnavailableError(absl::StrCat(
+        "cannot serve metrics on ", address, ": ", server.status().message()));
   }
   server_ = *std::move(server);
   return server_->port();

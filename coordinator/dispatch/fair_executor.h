@@ -29,8 +29,9 @@ struct FairExecutorOptions {
 
 // Runs jobs on a fixed number of threads. The jobs of a key (a tenant) wait in
 // one queue, in order. The next job is of the key of which the fewest run, and
-// among these of the one whose jobs have taken the least time. So no key, however
-// many jobs it has, keeps another waiting, or turns it away. Thread-safe.
+// among these of the one whose jobs have taken the least time. So no key,
+// however many jobs it has, keeps another waiting, or turns it away.
+// Thread-safe.
 class FairExecutor {
  public:
   using JobId = int64_t;
@@ -56,7 +57,7 @@ class FairExecutor {
   struct Key {
     std::deque<std::pair<JobId, std::function<void()>>> waiting;
     int num_running = 0;
-    double used_s = 0;  // Of ended jobs.
+    double used_s = 0;  // Time that its ended jobs took.
   };
 
   void Work();

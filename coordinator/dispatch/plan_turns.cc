@@ -28,7 +28,7 @@ class PlanTurns::Plan {
   PlanTurns& turns;
   const std::string key;
   const double weight;
-  double used_s = 0;   // Divided by the weight.
+  double used_s = 0;  // Divided by the weight.
   bool is_active = false;
   bool is_resting = false;  // Then it is not active.
   double active_since_s = 0;
@@ -153,16 +153,15 @@ void PlanTurns::GiveFreeTurns() {
 
 // Returns whether the key has turns that another one needed.
 bool PlanTurns::HasOneTooMany(const Plan& plan) {
-  return num_active_ > options_.num_turns &&
-         keys_.at(plan.key).num_active > 1;
+  return num_active_ > options_.num_turns && keys_.at(plan.key).num_active > 1;
 }
 
 PlanTurns::Plan* PlanTurns::Next(const std::string* key) {
-  const auto rank = [this](const Plan& plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(
-                        mutex_) {
-    const Key& of_plan = keys_.at(plan.key);
-    return std::tuple(of_plan.num_active, of_plan.used_s, plan.used_s);
-  };
+  const auto rank =
+      [this](const Plan& plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+        const Key& of_plan = keys_.at(plan.key);
+        return std::tuple(of_plan.num_active, of_plan.used_s, plan.used_s);
+      };
   Plan* next = nullptr;
   for (Plan* const plan : plans_) {
     if (plan->is_active || plan->is_resting ||

@@ -16,7 +16,7 @@
 namespace tangram {
 
 struct PlanTurnsOptions {
-  int num_turns = 4;  // Plans that compute at once: as many as cores.
+  int num_turns = 4;     // Plans that compute at once: as many as cores.
   double slice_s = 0.1;  // A plan keeps its turn for at least so long.
   // Returns the seconds of a clock that never goes back.
   std::function<double()> now_s;
@@ -40,8 +40,7 @@ struct PlanTurnsOptions {
 // Thread-safe.
 class PlanTurns {
  public:
-  explicit PlanTurns(PlanTurnsOptions options)
-      : options_(std::move(options)) {}
+  explicit PlanTurns(PlanTurnsOptions options) : options_(std::move(options)) {}
 
   // The place of one plan. The object must not outlive the PlanTurns.
   class Plan;
@@ -86,7 +85,7 @@ class PlanTurns {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const PlanTurnsOptions options_;
-  std::atomic<int> num_waiting_ = 0;  // Neither active nor resting.
+  std::atomic<int> num_waiting_ = 0;      // Neither active nor resting.
   std::atomic<bool> has_excess_ = false;  // More are active than num_turns.
   Mutex mutex_;
   ConditionVariable changed_;

@@ -48,10 +48,10 @@ std::optional<double> SourceRecords::PausedUntil(const WorkerIdentity& worker,
                                                  double now_s) const {
   std::optional<double> until_s;
   if (const Record* record = FindPaused(worker, now_s)) {
-    until_s = record->overtaken_s +
-              (record->has_answered
-                   ? std::min(record->long_pause_s, max_pause_s_)
-                   : max_pause_s_);
+    until_s =
+        record->overtaken_s +
+        (record->has_answered ? std::min(record->long_pause_s, max_pause_s_)
+                              : max_pause_s_);
   }
   const Record* record = Find(worker);
   if (record != nullptr && record->num_left_in_row > 1 &&

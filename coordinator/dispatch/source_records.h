@@ -42,8 +42,8 @@ class SourceRecords {
   void NoteLoss(const WorkerIdentity& worker, double now_s);
   // Notes that a connection handed tasks back. One that ends in order does so
   // once. From the second time on that connections were lost or handed tasks
-  // back without an answer between, the worker pauses. What happens within half
-  // of first_pause counts once. With n times in a row,
+  // back without an answer between, the worker pauses. Ends within half
+  // of first_pause count once. With n times in a row,
   //
   //   pause = min(first_pause · 2^(n − 2), max_pause).
   void NoteHandedBack(const WorkerIdentity& worker, double now_s);

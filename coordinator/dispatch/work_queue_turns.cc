@@ -175,8 +175,8 @@ void WorkQueue::NoteOvertaken(const Holder& slower, const WorkerIdentity& by,
       now_s + std::min(std::ldexp(held_s, times), options_.hedge_after_s);
 }
 
-// Returns whether the connection pauses. It does not while all others pause that
-// take leases of what it offers.
+// Returns whether the connection pauses. It does not while all others pause
+// that take leases of what it offers.
 bool WorkQueue::IsPausedBeside(WorkerId id, double now_s) const {
   const Worker& paused = workers_.at(id);
   if (now_s >= paused.paused_until_s) return false;
@@ -196,8 +196,8 @@ bool WorkQueue::IsPausedBeside(WorkerId id, double now_s) const {
       });
 }
 
-// Returns the most leases of `worker`. With c its believed slots, S the slots of all
-// workers, p its pace and n the pending tasks,
+// Returns the most leases of `worker`. With c its believed slots, S the slots
+// of all workers, p its pace and n the pending tasks,
 //
 //   limit = c·(1 + min(⌊kMaxPrefetchS / p⌋, kMaxPrefetch,
 //                      ⌊max(n − S, 0) / (2·S)⌋)).
@@ -380,10 +380,10 @@ double WorkQueue::HedgeAt(const Task& task, double patience_s) const {
 double WorkQueue::TimeLimit(const Task& task) const {
   const Took took = TookBy(task.holders.back().worker, AdapterOf(task));
   const double longest_s = took.IsTelling() ? took.longest_s : 0;
-  return std::min(
-      std::max(kOverdue * longest_s, std::ldexp(options_.hedge_after_s,
-                                                std::min(task.num_overdue, 60))),
-      options_.task_limit_s);
+  return std::min(std::max(kOverdue * longest_s,
+                           std::ldexp(options_.hedge_after_s,
+                                      std::min(task.num_overdue, 60))),
+                  options_.task_limit_s);
 }
 
 WorkQueue::Overdue WorkQueue::RevokeOverdue(double now_s) {

@@ -254,7 +254,7 @@ void WorkerPool::Tick() {
   EndHolds();
   FailDisputed();
   LeaseToAll();
-  // What an idle worker has just taken too is left to both.
+  // Queries that an idle worker has just taken too are left to both.
   RevokeOverdue();
   LeaseToAll();
 }
@@ -321,14 +321,14 @@ void WorkerPool::LoadStored(const QueryScope& scope,
 
 WorkerPoolCounts WorkerPool::Counts() {
   const MutexLock lock(mutex_);
-  WorkerPoolCounts counts{.workers = static_cast<int>(workers_.size()),
-                          .slots = queue_.num_slots(),
-                          .pending = queue_.num_pending(),
-                          .leased = queue_.num_leased(),
-                          .oldest_lease_s =
-                              queue_.OldestLeaseS(options_.now_s()),
-                          .cache_entries = cache_.num_entries(),
-                          .cache_bytes = cache_.num_bytes()};
+  WorkerPoolCounts counts{
+      .workers = static_cast<int>(workers_.size()),
+      .slots = queue_.num_slots(),
+      .pending = queue_.num_pending(),
+      .leased = queue_.num_leased(),
+      .oldest_lease_s = queue_.OldestLeaseS(options_.now_s()),
+      .cache_entries = cache_.num_entries(),
+      .cache_bytes = cache_.num_bytes()};
   std::set<WorkerIdentity> connected;
   for (const auto& [id, worker] : workers_) {
     counts.draining += worker.draining && !worker.quarantined;

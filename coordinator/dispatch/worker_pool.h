@@ -126,8 +126,8 @@ class WorkerPoolObserver {
   virtual void OnCacheLookup(bool hit) = 0;
   virtual void OnWorkerLost(const std::string& name) = 0;
   virtual void OnRejection(const Rejection& rejection) = 0;
-  // If `worker` is held, it is in quarantine for its last fault and gets no more
-  // queries until held_until_s. Otherwise it was released.
+  // If `worker` is held, it is in quarantine for its last fault and gets no
+  // more queries until held_until_s. Otherwise it was released.
   virtual void OnQuarantine(const WorkerQuarantine::Record& worker) = 0;
 };
 
@@ -150,13 +150,13 @@ struct WorkerPoolOptions {
 
 // Counts for metrics.
 struct WorkerPoolCounts {
-  int workers = 0;           // Connected.
-  int draining = 0;          // Not in quarantine.
-  int quarantined = 0;       // Connected.
-  int quarantined_away = 0;  // Not connected.
-  int slots = 0;             // Slots of the workers that take leases.
-  int64_t pending = 0;       // Queries that no worker holds.
-  int64_t leased = 0;        // Queries that some worker holds.
+  int workers = 0;            // Connected.
+  int draining = 0;           // Not in quarantine.
+  int quarantined = 0;        // Connected.
+  int quarantined_away = 0;   // Not connected.
+  int slots = 0;              // Slots of the workers that take leases.
+  int64_t pending = 0;        // Queries that no worker holds.
+  int64_t leased = 0;         // Queries that some worker holds.
   double oldest_lease_s = 0;  // The longest time that one has been held.
   int64_t cache_entries = 0;
   int64_t cache_bytes = 0;

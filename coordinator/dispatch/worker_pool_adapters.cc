@@ -160,8 +160,8 @@ bool WorkerPool::IsSilentVersion(const AdapterId& adapter,
     if (worker.quarantined || !Offers(worker.info, adapter)) continue;
     double patience_s = PatienceWith(id, adapter);
     if (!queue_.sources().HasAnswered(worker.info.identity)) {
-      patience_s = std::min(patience_s,
-                            kNewPatience * options_.queue.new_hedge_after_s);
+      patience_s =
+          std::min(patience_s, kNewPatience * options_.queue.new_hedge_after_s);
     }
     if (!IsSilent(worker, since_s, patience * patience_s)) return false;
   }

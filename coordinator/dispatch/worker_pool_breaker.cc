@@ -29,7 +29,7 @@ bool WorkerPool::HasSoundBeside(const WorkerQuarantine::Fault& fault) const {
   });
 }
 
-// A new connection of the worker begins anew, but WorkerAdmission lets it have
+// A new connection of the worker starts over, but WorkerAdmission lets it have
 // few.
 void WorkerPool::BlameConnection(const WorkerQuarantine::Fault& fault) {
   quarantine_.NoteBeside(fault, options_.now_s());
@@ -164,9 +164,8 @@ void WorkerPool::ResumeAll(const WorkerIdentity& identity, bool also_alone) {
 void WorkerPool::OnProtocolFault(WorkerId id, const absl::Status& status) {
   const MutexLock lock(mutex_);
   if (workers_.count(id) == 0) return;
-  const WorkerQuarantine::Fault fault =
-      FaultOf(id, absl::StrCat(Text(workers_.at(id).info), ": ",
-                               status.message()));
+  const WorkerQuarantine::Fault fault = FaultOf(
+      id, absl::StrCat(Text(workers_.at(id).info), ": ", status.message()));
   ReportRejection(fault, /*adapter=*/"", RejectionReason::kMessage);
   BlameUseless(fault);
 }

@@ -281,7 +281,8 @@ absl::Status WorkerPool::ReleaseWorker(absl::string_view name_or_identity) {
     quarantine_.Release(identity);
     if (observer_ != nullptr) observer_->OnQuarantine(record);
   }
-  for (const auto& [identity, record] : released) ResumeAll(identity, /*also_alone=*/true);
+  for (const auto& [identity, record] : released)
+    ResumeAll(identity, /*also_alone=*/true);
   LeaseToAll();
   changed_.NotifyAll();
   return absl::OkStatus();
@@ -295,8 +296,7 @@ std::vector<PoolWorkerStatus> WorkerPool::Workers() {
     PoolWorkerStatus& status = all.back();
     if (record.held) {
       status.quarantined_s = now_s - record.held_since_s;
-      status.quarantine_left_s =
-          std::max(record.held_until_s - now_s, 0.0);
+      status.quarantine_left_s = std::max(record.held_until_s - now_s, 0.0);
     }
     status.rejected = record.rejections;
     status.last_fault = record.last_fault;

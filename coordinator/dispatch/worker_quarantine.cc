@@ -30,8 +30,8 @@ bool WorkerQuarantine::Note(const Fault& fault, double now_s, bool is_loss) {
 }
 
 bool WorkerQuarantine::Hold(Record& record, double until_s, double now_s) {
-  record.held_until_s = record.held ? std::max(record.held_until_s, until_s)
-                                    : until_s;
+  record.held_until_s =
+      record.held ? std::max(record.held_until_s, until_s) : until_s;
   if (record.held) return false;
   record.held = true;
   record.held_since_s = now_s;
@@ -50,8 +50,7 @@ bool WorkerQuarantine::NoteUseless(const Fault& fault, bool is_new,
   entry.last_useless_s = now_s;
   ++entry.record.rejections;
   ++entry.num_useless;
-  const int limit =
-      is_new || entry.num_holds > 0 ? 1 : options_.max_rejections;
+  const int limit = is_new || entry.num_holds > 0 ? 1 : options_.max_rejections;
   if (entry.record.held || entry.num_useless < limit) return false;
   const int doublings = std::min(entry.num_holds++, kMaxDoublings);
   entry.num_useless = 0;

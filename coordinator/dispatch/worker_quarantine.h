@@ -77,10 +77,10 @@ class WorkerQuarantine {
   bool NoteLoss(const Fault& fault, double lost_s, double now_s);
   // Records that the worker took queries, or the time of the coordinator, and
   // gave nothing for it: it handed them back or stayed silent while others
-  // answered, or its messages could not be read. Returns whether that puts it in
-  // quarantine for a while: at the first time if it has never answered
+  // answered, or its messages could not be read. Returns whether that puts it
+  // in quarantine for a while: at the first time if it has never answered
   // (`is_new`) or was held before, else after max_rejections times without an
-  // answer between. What happens within kApartS counts once.
+  // answer between. Faults within kApartS count once.
   bool NoteUseless(const Fault& fault, bool is_new, double now_s);
   // Records a fault of one connection of a worker whose others are sound.
   void NoteBeside(const Fault& fault, double now_s);

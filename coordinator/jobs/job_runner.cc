@@ -116,11 +116,10 @@ void JobRunner::Work() {
 std::optional<Job> JobRunner::Claim() {
   const double left_s =
       options_.is_able() ? 0 : kLooksOfOthers * options_.poll_interval_s;
-  const int max_of_tenant = num_running() < options_.num_shared_places
-                                ? options_.max_of_tenant
-                                : 1;
-  absl::StatusOr<std::optional<Job>> job = store_.Claim(
-      options_.owner, options_.lease_s, left_s, max_of_tenant);
+  const int max_of_tenant =
+      num_running() < options_.num_shared_places ? options_.max_of_tenant : 1;
+  absl::StatusOr<std::optional<Job>> job =
+      store_.Claim(options_.owner, options_.lease_s, left_s, max_of_tenant);
   if (StartsToFail(job.status(), cannot_claim_)) {
     Note(true, "jobs cannot be taken", "", job.status());
   }

@@ -71,9 +71,9 @@ ServiceMetrics::ServiceMetrics(Metrics& metrics)
       quarantines_(metrics.AddCounter(
           "tangram_quarantines_total",
           "Workers put in quarantine: until released, or for a while.")),
-      oldest_lease_(metrics.AddGauge(
-          "tangram_oldest_lease_seconds",
-          "The longest time that a worker has held a query.")),
+      oldest_lease_(
+          metrics.AddGauge("tangram_oldest_lease_seconds",
+                           "The longest time that a worker has held a query.")),
       queue_depth_(metrics.AddGauge("tangram_queue_depth",
                                     "Queries that wait for a worker.")),
       leased_(metrics.AddGauge("tangram_leased_queries",
@@ -91,9 +91,9 @@ ServiceMetrics::ServiceMetrics(Metrics& metrics)
       queued_jobs_(metrics.AddGauge(
           "tangram_jobs_queued",
           "Jobs in the database that wait for a coordinator.")),
-      oldest_waiting_job_(metrics.AddGauge(
-          "tangram_oldest_waiting_job_seconds",
-          "Time since the oldest of them was submitted.")),
+      oldest_waiting_job_(
+          metrics.AddGauge("tangram_oldest_waiting_job_seconds",
+                           "Time since the oldest of them was submitted.")),
       refusals_(metrics.AddCounter(
           "tangram_refusals_total",
           "Calls and jobs that were refused, by reason and tenant.")) {

@@ -137,11 +137,10 @@ absl::StatusOr<PlanFile> RunRecordedPlan(const PlanningParts& parts,
                           client.tracer);
   QueryLogger logger(client);
   TraceAttributes attributes = AttributesOf(order);
-  absl::StatusOr<PlanFile> file =
-      RunWithin(parts, std::move(order), pausing, monitor, logger,
-                {.on_wait = [&] { parts.turns.Rest(*turn); },
-                 .on_resume =
-                     [&] { parts.turns.Resume(*turn, client.should_stop); }});
+  absl::StatusOr<PlanFile> file = RunWithin(
+      parts, std::move(order), pausing, monitor, logger,
+      {.on_wait = [&] { parts.turns.Rest(*turn); },
+       .on_resume = [&] { parts.turns.Resume(*turn, client.should_stop); }});
   if (absl::IsCancelled(file.status())) file = client.why_stopped();
   parts.metrics.OnPlan(file.status(),
                        file.ok() ? file->result.stats : PlanningStats{},

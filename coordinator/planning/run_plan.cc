@@ -204,9 +204,9 @@ absl::StatusOr<PlanFile> RunPlan(WorkerPool& pool, PlanOrder order,
                                  const std::function<bool()>& should_stop,
                                  QueryLog* log, const BatchShare& share,
                                  const WaitHooks& hooks) {
-  TANGRAM_ASSIGN_OR_RETURN(Outcome outcome,
-                           PlanWithFitMembers(pool, order, monitor, should_stop,
-                                              log, share, hooks));
+  TANGRAM_ASSIGN_OR_RETURN(
+      Outcome outcome,
+      PlanWithFitMembers(pool, order, monitor, should_stop, log, share, hooks));
   const Members& members = outcome.members;
   PlanFile file =
       AnsweredRequest(std::move(order.request), std::move(outcome.result));

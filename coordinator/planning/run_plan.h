@@ -5,9 +5,9 @@
 
 #include "absl/status/statusor.h"
 #include "common/wire/plan_file.h"
+#include "coordinator/dispatch/remote_slice_plan_source.h"
 #include "coordinator/dispatch/worker_pool.h"
 #include "coordinator/planning/plan_request_wire.h"
-#include "coordinator/dispatch/remote_slice_plan_source.h"
 #include "coordinator/planning/planning_monitor.h"
 
 namespace tangram {

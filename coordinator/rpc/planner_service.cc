@@ -67,8 +67,8 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
       return Refuse(status, "calls");
     }
     if (const absl::Status status = Take(request); !status.ok()) {
-      return Refuse(status, absl::IsResourceExhausted(status) ? "memory"
-                                                              : "request");
+      return Refuse(status,
+                    absl::IsResourceExhausted(status) ? "memory" : "request");
     }
     scope_.adapters = parts_.pool.OfferedAdapters();
     // Locked, so that the job cannot end the call before job_ is set.
@@ -81,9 +81,9 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
       return WriteNextAndUnlock();  // The first update: queued.
     }
     mutex_.unlock();
-    Refuse(absl::ResourceExhaustedError(
-               "too many plans at once; ask again later"),
-           "queue");
+    Refuse(
+        absl::ResourceExhaustedError("too many plans at once; ask again later"),
+        "queue");
   }
 
   void OnWriteDone(bool) override {

@@ -21,8 +21,8 @@ absl::StatusOr<std::unique_ptr<WorkerAdmission::Place>> WorkerAdmission::Begin(
   const double now_s = now_s_();
   if (ChurnOf(source, now_s) >= limits_.max_short_streams) {
     return absl::UnavailableError(absl::StrCat(
-        "worker source \"", ToString(source), "\": ",
-        limits_.max_short_streams, " streams ended within ", limits_.short_s,
+        "worker source \"", ToString(source), "\": ", limits_.max_short_streams,
+        " streams ended within ", limits_.short_s,
         " s each; expected streams that last; dial again later"));
   }
   Source& counts = sources_[source];
@@ -80,10 +80,10 @@ double WorkerAdmission::ChurnOf(const WorkerIdentity& source,
 
 void WorkerAdmission::NoteShort(const WorkerIdentity& source, double now_s) {
   if (churn_.size() >= kMaxSources && churn_.count(source) == 0) {
-    churn_.erase(std::min_element(
-        churn_.begin(), churn_.end(), [](const auto& a, const auto& b) {
-          return a.second.at_s < b.second.at_s;
-        }));
+    churn_.erase(std::min_element(churn_.begin(), churn_.end(),
+                                  [](const auto& a, const auto& b) {
+                                    return a.second.at_s < b.second.at_s;
+                                  }));
   }
   churn_[source] = {.count = ChurnOf(source, now_s) + 1, .at_s = now_s};
 }

@@ -99,7 +99,7 @@ class WorkerAdmission {
   Mutex mutex_;
   std::map<WorkerIdentity, Source> sources_ ABSL_GUARDED_BY(mutex_);
   std::set<Place*> silent_ ABSL_GUARDED_BY(mutex_);  // No hello yet.
-  // Of at most kMaxSources.
+  // At most kMaxSources entries.
   std::map<WorkerIdentity, Churn> churn_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -135,8 +135,8 @@ class JobStore {
   // others share the database and `left_s` is positive, takes only a job that
   // has waited for `left_s` seconds, and only while no coordinator runs any
   // job: one that does may only lack room. Leaves the jobs of a share_key of
-  // which `owner` runs `max_of_key` or more (0: no limit), unless their priority
-  // is higher than that of all those.
+  // which `owner` runs `max_of_key` or more (0: no limit), unless their
+  // priority is higher than that of all those.
   virtual absl::StatusOr<std::optional<Job>> Claim(const std::string& owner,
                                                    double lease_s,
                                                    double left_s,

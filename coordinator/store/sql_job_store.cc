@@ -41,13 +41,15 @@ namespace {
   "other.state = 1 AND " IS_LEASED("other.lease_until_s", now) ")"
 // Jobs of keys of which `owner` runs fewer than `most`, or that are more urgent
 // than all that it runs of the key.
-#define IS_OF_KEY(owner, now)                                        \
-  " FROM jobs AS mine WHERE mine.state = 1 AND mine.owner = " owner  \
-  " AND " IS_LEASED("mine.lease_until_s", now) \
-  " AND mine.share_key = jobs.share_key"
-#define HAS_ROOM(owner, now, most)                              \
-  "((SELECT COUNT(*)" IS_OF_KEY(owner, now) ") < " most         \
-  " OR priority > (SELECT MAX(mine.priority)" IS_OF_KEY(owner, now) "))"
+#define IS_OF_KEY(owner, now)                                       \
+  " FROM jobs AS mine WHERE mine.state = 1 AND mine.owner = " owner \
+  " AND " IS_LEASED("mine.lease_until_s",                           \
+                    now) " AND mine.share_key = jobs.share_key"
+#define HAS_ROOM(owner, now, most)                                       \
+  "((SELECT COUNT(*)" IS_OF_KEY(                                         \
+      owner, now) ") < " most                                            \
+                  " OR priority > (SELECT MAX(mine.priority)" IS_OF_KEY( \
+                      owner, now) "))"
 // The first ?2 of the jobs that ended before ?1.
 #define OLD_JOBS                                                             \
   " FROM jobs WHERE state > 1 AND finished_s > 0 AND finished_s < ?1 ORDER " \

@@ -66,13 +66,13 @@ class HttpServerTest : public ::testing::Test {
 };
 
 TEST_F(HttpServerTest, AnswersWithWhatTheHandlerReturns) {
-  EXPECT_THAT(
-      Ask("GET /a%20b?x=1 HTTP/1.1\r\nHost: here\r\n"
-          "Authorization: Bearer t\r\n\r\n"),
-      AllOf(StartsWith("HTTP/1.1 200 OK\r\n"), HasSubstr("\r\n\r\n/a b of here"),
-            HasSubstr("Content-Type: text/plain\r\n"),
-            HasSubstr("Cache-Control: no-store\r\n"),
-            HasSubstr("X-Content-Type-Options: nosniff\r\n")));
+  EXPECT_THAT(Ask("GET /a%20b?x=1 HTTP/1.1\r\nHost: here\r\n"
+                  "Authorization: Bearer t\r\n\r\n"),
+              AllOf(StartsWith("HTTP/1.1 200 OK\r\n"),
+                    HasSubstr("\r\n\r\n/a b of here"),
+                    HasSubstr("Content-Type: text/plain\r\n"),
+                    HasSubstr("Cache-Control: no-store\r\n"),
+                    HasSubstr("X-Content-Type-Options: nosniff\r\n")));
   EXPECT_THAT(Ask("GET / HTTP/1.1\r\nHost: here\r\n\r\n"),
               AllOf(StartsWith("HTTP/1.1 401 "),
                     HasSubstr("WWW-Authenticate: Bearer\r\n")));
@@ -81,9 +81,9 @@ TEST_F(HttpServerTest, AnswersWithWhatTheHandlerReturns) {
 TEST_F(HttpServerTest, OnlyGetsAndHeads) {
   EXPECT_THAT(Ask("HEAD /a HTTP/1.1\r\nHost: here\r\n\r\n"),
               AllOf(StartsWith("HTTP/1.1 401 "), Not(HasSubstr("/a of"))));
-  EXPECT_THAT(Ask("POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 3\r\n\r\n"),
-              AllOf(StartsWith("HTTP/1.1 405 "),
-                    HasSubstr("Allow: GET, HEAD\r\n")));
+  EXPECT_THAT(
+      Ask("POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 3\r\n\r\n"),
+      AllOf(StartsWith("HTTP/1.1 405 "), HasSubstr("Allow: GET, HEAD\r\n")));
   EXPECT_THAT(Ask("nonsense\r\n\r\n"), Not(HasSubstr(" 200 ")));
 }
 

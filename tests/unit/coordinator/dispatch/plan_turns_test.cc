@@ -15,9 +15,9 @@ namespace {
 class PlanTurnsTest : public ::testing::Test {
  protected:
   explicit PlanTurnsTest(int num_turns = 1)
-      : turns_({.num_turns = num_turns,
-                .slice_s = 0.1,
-                .now_s = [this] { return now_s_.load(); }}) {}
+      : turns_({.num_turns = num_turns, .slice_s = 0.1, .now_s = [this] {
+                  return now_s_.load();
+                }}) {}
 
   // A plan in a thread, as it waits for its first turn.
   std::future<PlanTurns::Turn> BeginAside(const std::string& key,
@@ -69,8 +69,8 @@ TEST_F(PlanTurnsTest, APlanThatRestsNeedsNoTurnAndItsTimeDoesNotCount) {
   PlanTurns::Turn other = begun.get();
   now_s_ = 10;
   Yield(first);  // Nothing to give.
-  auto resumed = std::async(std::launch::async,
-                            [&] { turns_.Resume(*first, nullptr); });
+  auto resumed =
+      std::async(std::launch::async, [&] { turns_.Resume(*first, nullptr); });
   while (turns_.num_paused() == 0) {
   }
   auto again = YieldAside(other);  // It has had 10 s.
@@ -110,8 +110,7 @@ TEST_F(PlanTurnsTest, APriorityCountsWithinATenant) {
 
 TEST_F(PlanTurnsTest, APlanThatMustStopDoesNotWait) {
   const PlanTurns::Turn first = Begin("a");
-  const PlanTurns::Turn other =
-      turns_.Begin({.key = "a"}, [] { return true; });
+  const PlanTurns::Turn other = turns_.Begin({.key = "a"}, [] { return true; });
   EXPECT_EQ(turns_.num_active(), 1);
   EXPECT_EQ(turns_.num_paused(), 1);
 }
