@@ -30,6 +30,7 @@ constexpr double kMuchLonger = 4;
 // A worker keeps a task for at most so many times the longest that its own
 // took. Then it probably never answers.
 constexpr double kOverdue = 16;
+constexpr double kOnceAnswered = 10;
 // A task ends unanswered after so many times task_limit_s.
 constexpr double kStale = 4;
 
@@ -370,20 +371,26 @@ double WorkQueue::HedgeAt(const Task& task, double patience_s) const {
   return last.since_s + std::ldexp(waits_s, doublings);
 }
 
-// Returns how long the last holder of `task` may keep it. With ℓ the longest
+// Returns how long the last holder of `task` may keep it. With l the longest
 // that its tasks of this adapter took lately, and r the leases of the task that
 // were revoked for their age,
 //
-//   limit = max(kOverdue · ℓ, hedge_after · 2^r),
+//   limit = max(kOverdue * l, base * 2^r),
 //
-// but at most task_limit: a search takes no longer, or will not end.
+// but at most task_limit: a search takes no longer, or will not end. The base
+// is hedge_after, or kOnceAnswered times that if its source has answered before
+// and may be in a long search.
 double WorkQueue::TimeLimit(const Task& task) const {
-  const Took took = TookBy(task.holders.back().worker, AdapterOf(task));
+  const Holder& last = task.holders.back();
+  const Took took = TookBy(last.worker, AdapterOf(task));
   const double longest_s = took.IsTelling() ? took.longest_s : 0;
-  return std::min(std::max(kOverdue * longest_s,
-                           std::ldexp(options_.hedge_after_s,
-                                      std::min(task.num_overdue, 60))),
-                  options_.task_limit_s);
+  const bool has_answered =
+      sources_.HasAnswered(workers_.at(last.worker).identity);
+  const double base_s =
+      (has_answered ? kOnceAnswered : 1) * options_.hedge_after_s;
+  const double limit_s = std::max(
+      kOverdue * longest_s, std::ldexp(base_s, std::min(task.num_overdue, 60)));
+  return std::min(limit_s, options_.task_limit_s);
 }
 
 WorkQueue::Overdue WorkQueue::RevokeOverdue(double now_s) {

@@ -121,6 +121,8 @@ class JobRunner {
   bool lease_thread_on_ ABSL_GUARDED_BY(mutex_) = true;
   int64_t wakes_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t num_claims_ ABSL_GUARDED_BY(mutex_) = 0;
+  // A thread claims a job, or waits until it is time to.
+  bool is_looking_ ABSL_GUARDED_BY(mutex_) = false;
   // Numbers of the claims under way.
   std::set<int64_t> claiming_ ABSL_GUARDED_BY(mutex_);
   // Start of the renewal under way; steady clock.

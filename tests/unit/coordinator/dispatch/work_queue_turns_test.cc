@@ -451,7 +451,7 @@ TEST_F(NewWorkersTest, ATaskOfAWorkerThatNeverAnsweredIsTakenAfterASecond) {
 // No worker is idle: a stream of other tasks keeps the honest one busy.
 TEST_F(NewWorkersTest, ATaskThatIsHeldForTooLongIsTakenBack) {
   const WorkerId honest = Dial("honest", -10);
-  Prove(honest, -10, /*count=*/4, /*takes_s=*/2);  // Its limit: 16 · 2 s.
+  Prove(honest, -10, /*count=*/4, /*takes_s=*/2);  // Its limit: 300 s.
   const WorkerId silent = Dial("silent", 0);
   const TaskId task = AddTask();
   ASSERT_THAT(queue_.LeaseTo(silent, 0), ElementsAre(task));
