@@ -86,6 +86,8 @@ absl::StatusOr<AdapterInfo> WorkerPool::FindAdapter(
                        FirstNames(ever_offered_)));
     }
     changed_.WaitFor(mutex_, kPollInterval);
+    // It may take long: the plan may pause for others.
+    const MutexUnlock unlock(mutex_);
     if (should_stop && should_stop()) return absl::CancelledError("stopped");
   }
 }
@@ -105,6 +107,8 @@ absl::StatusOr<WorkerPool::AdapterList> WorkerPool::AllAdapters(
     if (!list.adapters.empty()) break;
     if (options_.now_s() >= give_up_s) return NoWorkerFor("any");
     changed_.WaitFor(mutex_, kPollInterval);
+    // It may take long: the plan may pause for others.
+    const MutexUnlock unlock(mutex_);
     if (should_stop && should_stop()) return absl::CancelledError("stopped");
   }
   for (const auto& [id, worker] : workers_) {

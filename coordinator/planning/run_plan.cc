@@ -155,8 +155,11 @@ absl::StatusOr<Outcome> PlanWithFitMembers(
     const std::set<AdapterId> unfit_ids = IdsOf(unfit);
     absl::StatusOr<Members> members;
     if (order.planner.planner->features.parallelizers) {
+      // It may have to wait for workers.
+      if (hooks.on_wait) hooks.on_wait();
       members = FindMembers(pool, order.parallelizer, unfit_ids, should_stop,
                             log, share, hooks);
+      if (hooks.on_resume) hooks.on_resume();
     } else {
       members.emplace();
     }
