@@ -7,6 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "frameworks/model_details.h"
@@ -133,7 +134,8 @@ void AddExperts(const ModelSpec& model, const LayerKinds& kinds,
                 }));
   }
   if (moe.expert_capacity_factor > 0) {
-    options.Add("moe_expert_capacity_factor", moe.expert_capacity_factor);
+    options.Add("moe_expert_capacity_factor",
+                absl::StrFormat("%.15g", moe.expert_capacity_factor));
     options.Flag("moe_pad_expert_input_to_capacity");
   }
   options.Add("moe_token_dispatcher_type", "alltoall");

@@ -152,6 +152,9 @@ std::vector<std::string> LostDetails(const ModelSpec& model,
   if (details.logit_softcap > 0) {
     lost.Add("logit_softcap", DetailText(details.logit_softcap), "none");
   }
+  for (const std::string& what : details.unplanned) {
+    lost.Add("unplanned", what, "none");
+  }
   AddExpertCapacity(model, support.expert_capacity, lost);
   return lost.Take();
 }

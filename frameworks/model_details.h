@@ -43,7 +43,8 @@ struct DetailSupport {
 
 // Returns the details of `model` that do not reach the framework, a line each:
 // "model.rope_theta: 500000; becomes that of the framework's own model". A
-// 16-bit type of weights other than the precision of the plan is among them.
+// 16-bit type of weights other than the precision of the plan is among them,
+// and all that the model of the plan lacks itself.
 std::vector<std::string> LostDetails(const ModelSpec& model,
                                      const TrainingOptions& training,
                                      const DetailSupport& support);

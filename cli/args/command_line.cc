@@ -15,6 +15,7 @@
 #include "cli/args/coordinator_options.h"
 #include "cli/args/exit_code.h"
 #include "cli/args/framework_command_line.h"
+#include "cli/args/frontier_command_line.h"
 #include "cli/args/import_command_line.h"
 #include "cli/args/option_checks.h"
 #include "cli/args/plan_command_line.h"
@@ -161,6 +162,10 @@ class Parser {
     AddCompare(
         *Add("compare", "Compare the plans of several planners", compare_),
         compare_);
+    AddFrontier(
+        *Add("frontier", "Plan a model on many allocations of a cluster",
+             frontier_),
+        frontier_);
     AddIslands();
     AddEvaluate(
         *Add("evaluate", "Predict time and memory of a plan", evaluate_),
@@ -401,6 +406,7 @@ class Parser {
   std::vector<std::pair<CLI::App*, std::function<Command()>>> subcommands_;
   PlanOptions plan_;
   CompareOptions compare_;
+  FrontierOptions frontier_;
   IslandsOptions islands_;
   EvaluateOptions evaluate_;
   ExplainOptions explain_;

@@ -16,8 +16,9 @@
 namespace tangram {
 
 // The cluster: a file, and the number of nodes to keep of some of its groups.
+// Or no file, and the number of cloud instances of each type.
 struct ClusterChoice {
-  std::string file;                   // YAML or JSON.
+  std::string file;                   // YAML or JSON; empty: of instances.
   std::string nodes;                  // "t4=2,v100=2"; empty: all.
   std::vector<std::string> profiles;  // Files, each for GPUs of its type.
 };
@@ -98,6 +99,19 @@ struct CompareOptions {
   // "PLANNER.NAME=VALUE".
   std::vector<std::string> planner_options;
   std::string output_folder;  // Keeps the answers; empty: none.
+};
+
+// One request for many allocations of a cluster. `plan` holds the options of
+// the request, of the search and of the coordinator; its cluster's `nodes` are
+// a lattice (ParseNodeLattice).
+struct FrontierOptions {
+  PlanOptions plan;
+  std::string prices;  // "h100=98.3,a100=32.8", a node-hour; empty: unknown.
+  std::optional<double> tokens;          // To train; empty: unknown.
+  std::optional<double> deadline_hours;  // To train them.
+  std::optional<double> budget;          // Price of training them.
+  std::string csv_file;                  // "-": standard output; empty: none.
+  std::string output_folder;             // Keeps the plans; empty: none.
 };
 
 struct IslandsOptions {
@@ -294,9 +308,9 @@ struct HelpOptions {
 };
 
 using Command = std::variant<
-    PlanOptions, CompareOptions, IslandsOptions, EvaluateOptions,
-    ExplainOptions, DiffOptions, ReportOptions, RunOptions, ExportOptions,
-    ImportPlanOptions, ImportClusterOptions, ImportModelOptions,
+    PlanOptions, CompareOptions, FrontierOptions, IslandsOptions,
+    EvaluateOptions, ExplainOptions, DiffOptions, ReportOptions, RunOptions,
+    ExportOptions, ImportPlanOptions, ImportClusterOptions, ImportModelOptions,
     ImportProfileOptions, ShowProfileOptions, ExportProfileOptions,
     ValidateOptions, ModelsOptions, DevicesOptions, ParallelizersOptions,
     PlannersOptions, HealthOptions, ListJobsOptions, ShowJobOptions,

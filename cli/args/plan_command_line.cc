@@ -10,7 +10,6 @@
 #include "cli/args/shared_options.h"
 
 namespace tangram {
-namespace {
 
 void AddSearch(CLI::App& app, PlanOptions& plan) {
   app.add_option("--microbatch", plan.pipeline_microbatch_size,
@@ -79,8 +78,12 @@ void AddConstraints(CLI::App& app, ConstraintChoice& constraints) {
   app.add_option("--recompute", constraints.recompute,
                  "What every layer recomputes: nothing, the attention core, or "
                  "the whole layer [what is fastest]")
+      ->check(Check([](const std::string& text) { return !text.empty(); },
+                    "none, selective or full"))
       ->type_name("none|selective|full");
 }
+
+namespace {
 
 constexpr char kPlanFooter[] = R"(
 Examples:

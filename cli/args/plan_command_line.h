@@ -6,6 +6,10 @@
 
 namespace tangram {
 
+// Adds the options of a search by one planner.
+void AddSearch(CLI::App& app, PlanOptions& plan);
+void AddConstraints(CLI::App& app, ConstraintChoice& constraints);
+
 // Adds the options of `plan`.
 void AddPlan(CLI::App& app, PlanOptions& plan);
 

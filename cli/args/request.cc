@@ -10,9 +10,9 @@
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "common/parallelizer/parallelizer_list.h"
-#include "formats/catalogue/models.h"
 #include "formats/config/attach_profile_files.h"
 #include "formats/config/cluster_file.h"
+#include "formats/config/instance_cluster.h"
 #include "formats/config/limit_nodes.h"
 #include "formats/config/model_file.h"
 #include "formats/config/training_names.h"
@@ -22,15 +22,14 @@ namespace tangram {
 namespace {
 
 absl::StatusOr<int> SequenceLength(const PlanOptions& options,
-                                   const ModelSpec& model) {
+                                   const LoadedModel& loaded) {
+  const ModelSpec& model = loaded.model;
   const int learned_positions = model.layers.front().max_position_embeddings;
   if (!options.training.sequence_length) {
-    if (const auto usual = BuiltinSequenceLength(options.model.name_or_file)) {
-      return *usual;
-    }
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--seq: missing; expected the tokens per sequence; only built-in "
-        "models have a default"));
+    if (loaded.sequence_length) return *loaded.sequence_length;
+    return absl::InvalidArgumentError(
+        "--seq: missing; expected the tokens per sequence, which the model's "
+        "file does not tell");
   }
   const int length = *options.training.sequence_length;
   if (learned_positions > 0 && length > learned_positions) {
@@ -43,12 +42,13 @@ absl::StatusOr<int> SequenceLength(const PlanOptions& options,
 }
 
 absl::StatusOr<TrainingOptions> TrainingFor(const PlanOptions& options,
-                                            const ModelSpec& model,
+                                            const LoadedModel& loaded,
                                             const Cluster& cluster) {
-  TANGRAM_ASSIGN_OR_RETURN(TrainingOptions training,
-                           MakeTraining(options.training, model, cluster));
+  TANGRAM_ASSIGN_OR_RETURN(
+      TrainingOptions training,
+      MakeTraining(options.training, loaded.model, cluster));
   TANGRAM_ASSIGN_OR_RETURN(training.sequence_length,
-                           SequenceLength(options, model));
+                           SequenceLength(options, loaded));
   const int microbatch = options.pipeline_microbatch_size;
   if (microbatch > 0 && training.global_batch_size % microbatch != 0) {
     return FieldError("--microbatch", microbatch,
@@ -61,11 +61,16 @@ absl::StatusOr<TrainingOptions> TrainingFor(const PlanOptions& options,
 }  // namespace
 
 absl::StatusOr<Cluster> LoadCluster(const ClusterChoice& choice) {
-  TANGRAM_ASSIGN_OR_RETURN(Cluster cluster, LoadClusterFile(choice.file));
+  std::vector<NodeCount> counts;
+  if (!choice.nodes.empty()) {
+    TANGRAM_ASSIGN_OR_RETURN(counts, ParseNodeCounts(choice.nodes));
+  }
+  const bool rented = choice.file.empty();
+  TANGRAM_ASSIGN_OR_RETURN(Cluster cluster, rented
+                                                ? InstanceCluster(counts)
+                                                : LoadClusterFile(choice.file));
   TANGRAM_RETURN_IF_ERROR(AttachProfileFiles(choice.profiles, cluster));
-  if (choice.nodes.empty()) return cluster;
-  TANGRAM_ASSIGN_OR_RETURN(const std::vector<NodeCount> counts,
-                           ParseNodeCounts(choice.nodes));
+  if (rented || counts.empty()) return cluster;
   TANGRAM_RETURN_IF_ERROR(LimitNodes(counts, cluster));
   return cluster;
 }
@@ -100,11 +105,13 @@ absl::StatusOr<PlanRequest> MakePlanRequest(const PlanOptions& options) {
                           options.pipeline_microbatch_size};
   TANGRAM_ASSIGN_OR_RETURN(request.cluster, LoadCluster(options.cluster));
   TANGRAM_ASSIGN_OR_RETURN(
-      request.model,
-      LoadModel(options.model.name_or_file,
-                ModelOverrides{.num_layers = options.model.num_layers}));
-  TANGRAM_ASSIGN_OR_RETURN(
-      request.training, TrainingFor(options, request.model, request.cluster));
+      LoadedModel loaded,
+      LoadModelAndUsualLength(
+          options.model.name_or_file,
+          ModelOverrides{.num_layers = options.model.num_layers}));
+  TANGRAM_ASSIGN_OR_RETURN(request.training,
+                           TrainingFor(options, loaded, request.cluster));
+  request.model = std::move(loaded.model);
   TANGRAM_ASSIGN_OR_RETURN(
       request.constraints,
       MakeConstraints(options.constraints, request.model.num_layers()));

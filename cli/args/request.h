@@ -15,6 +15,7 @@
 namespace tangram {
 
 // Reads the cluster with its profiles and keeps the nodes that were chosen.
+// Without a file, makes it of the cloud instances that `nodes` counts.
 absl::StatusOr<Cluster> LoadCluster(const ClusterChoice& choice);
 
 // Returns the training options. The sequence length is 0 if none was given; a

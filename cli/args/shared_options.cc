@@ -34,11 +34,16 @@ std::string HelpFooter() {
 void AddCluster(CLI::App& app, ClusterChoice& cluster, bool required) {
   app.add_option("--cluster", cluster.file,
                  "Read the cluster from this YAML or JSON file")
-      ->required(required)
       ->type_name("FILE");
   app.add_option("--nodes", cluster.nodes,
-                 "Keep only N nodes of each of these groups; 0: none")
+                 "Keep only N nodes of each of these groups, 0: none; without "
+                 "--cluster, plan for N cloud instances of each of these types")
       ->type_name("GROUP=N,...");
+  if (!required) return;
+  app.parse_complete_callback([&cluster] {
+    if (!cluster.file.empty() || !cluster.nodes.empty()) return;
+    throw CLI::RequiredError("--cluster");
+  });
 }
 
 void AddModel(CLI::App& app, ModelChoice& model, bool required) {

@@ -15,7 +15,6 @@
 #include "formats/config/config_field.h"
 #include "formats/config/document.h"
 #include "formats/config/hf_config.h"
-#include "formats/config/hf_unplanned.h"
 #include "formats/config/model_file.h"
 #include "formats/config/model_yaml.h"
 #include "formats/config/text_file.h"
@@ -60,7 +59,8 @@ std::string DetailsNote(const ModelSpec& model) {
   const ModelDetails in_file = {
       .attention_dropout = model.details.attention_dropout,
       .hidden_dropout = model.details.hidden_dropout,
-      .dtype = model.details.dtype};
+      .dtype = model.details.dtype,
+      .unplanned = model.details.unplanned};
   if (model.details == in_file) return "";
   return WrapText(
       "not in the file: rotary positions, epsilon of norms and soft caps, "
@@ -84,18 +84,18 @@ CommandResult Run(const ImportModelOptions& options, Console& console) {
   const ConfigField root(value, name);
   TANGRAM_RETURN_IF_ERROR(root.CheckMapping());
   if (!IsHfConfig(root)) return root.MissingError("model_type", "a model type");
-  TANGRAM_ASSIGN_OR_RETURN(ModelSpec model, ParseModel(text, name));
+  TANGRAM_ASSIGN_OR_RETURN(HfModel read,
+                           ReadHfModel(root, ModelNameOfFile(name)));
+  ModelSpec& model = read.model;
   // Every download is called config.json, so name the model after the output.
   if (model.name == kDownloadName && !to_standard_output) {
     model.name = std::filesystem::path(options.output_file).stem().string();
   }
-  TANGRAM_ASSIGN_OR_RETURN(const std::vector<UnplannedPart> parts,
-                           HfUnplannedParts(root, model));
   TANGRAM_ASSIGN_OR_RETURN(std::string yaml, ModelToYaml(model));
   yaml =
       absl::StrCat("# Made by tangram import model from ", name, ".\n", yaml);
   const std::string summary =
-      absl::StrCat(Summary(model, parts), DetailsNote(model));
+      absl::StrCat(Summary(model, read.unplanned), DetailsNote(model));
   if (to_standard_output) {
     console.out << yaml;
     console.err << summary;

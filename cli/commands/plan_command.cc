@@ -51,22 +51,6 @@ absl::Status StopReason(const PlanOptions& options, const StopCondition& stop) {
       absl::StrCat("interrupted; job ", options.job_id, " goes on"));
 }
 
-absl::StatusOr<PlanningSetup> SetupOf(const PlanOptions& options) {
-  PlanningSetup setup{.parallelizer = options.parallelizer,
-                      .planner = options.planner,
-                      .search = options.search,
-                      .num_threads = options.num_threads,
-                      .coordinator = options.coordinator,
-                      .job_id = options.job_id,
-                      .priority = options.priority};
-  TANGRAM_ASSIGN_OR_RETURN(setup.planner_options,
-                           ParsePlannerOptions(options.planner_options));
-  if (setup.parallelizer.empty()) {
-    setup.parallelizer = std::string(kSuitableParallelizers);
-  }
-  return setup;
-}
-
 // Returns which parallelizers plan `request` if none is named: "aceso, the
 // default for dense models, with uniform as scout".
 std::string DescribeDefault(const PlanRequest& request) {
@@ -96,6 +80,14 @@ std::string PrecisionNote(const PlanOptions& options,
       .note;
 }
 
+// Returns what the model has and the layers of the plan do not. Empty: nothing.
+std::string UnplannedNote(const PlanRequest& request) {
+  const std::vector<std::string>& unplanned = request.model.details.unplanned;
+  if (unplanned.empty()) return "";
+  return absl::StrCat("not planned of ", request.model.name, ": ",
+                      absl::StrJoin(unplanned, "; "));
+}
+
 // Returns a tracer for planning in this process.
 std::unique_ptr<PlanTracer> MakeTracer() {
   return std::make_unique<PlanTracer>(
@@ -120,7 +112,8 @@ absl::Status CheckTrace(const PlanOptions& options) {
 }
 
 // Plans in this process or on a coordinator. Notes in the answer say what was
-// chosen for the caller: the parallelizers and the precision.
+// chosen for the caller, the parallelizers and the precision, and what the
+// model's layers lack.
 absl::StatusOr<PlanFile> MakePlan(const PlanOptions& options,
                                   const PlanRequest& request,
                                   const PlanningSetup& setup, Console& console,
@@ -140,6 +133,9 @@ absl::StatusOr<PlanFile> MakePlan(const PlanOptions& options,
   if (!file.ok() && stop.ShouldStop()) return StopReason(options, stop);
   if (std::string note = PrecisionNote(options, request);
       file.ok() && !note.empty()) {
+    file->result.notes.push_back(std::move(note));
+  }
+  if (std::string note = UnplannedNote(request); file.ok() && !note.empty()) {
     file->result.notes.push_back(std::move(note));
   }
   if (file.ok() && options.parallelizer.empty() &&
@@ -312,7 +308,7 @@ CommandResult Run(const PlanOptions& options, Console& console) {
                             .timeline_file = options.timeline_file};
   TANGRAM_RETURN_IF_ERROR(CheckPlanOutputs(options, outputs));
   TANGRAM_ASSIGN_OR_RETURN(const PlanRequest request, MakePlanRequest(options));
-  TANGRAM_ASSIGN_OR_RETURN(const PlanningSetup setup, SetupOf(options));
+  TANGRAM_ASSIGN_OR_RETURN(const PlanningSetup setup, PlanningSetupOf(options));
   if (!options.request_file.empty() || options.detach) {
     // There will be no answer to hold the note.
     console.err << WrapText(PrecisionNote(options, request), /*indent=*/0,

@@ -20,7 +20,7 @@ namespace {
 
 // A coordinator that does not answer within this time counts as gone. A running
 // one answers within milliseconds.
-constexpr std::chrono::seconds kCallTimeout(10);
+constexpr std::chrono::seconds kWorkerCallTimeout(10);
 
 using Stub = v1::Workers::Stub;
 
@@ -35,7 +35,7 @@ absl::Status Call(const CoordinatorAccess& coordinator, const Request& request,
       ConnectToCoordinator(coordinator, StopCondition(std::nullopt)));
   const std::unique_ptr<Stub> stub = v1::Workers::NewStub(channel);
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + kCallTimeout);
+  context.set_deadline(std::chrono::system_clock::now() + kWorkerCallTimeout);
   return CallStatus((stub.get()->*method)(&context, request, &response));
 }
 

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cli/args/request.h"
 #include "common/base/status_macros.h"
 #include "common/obs/build_info.h"
 #include "common/parallelizer/parallelizer_list.h"
@@ -47,10 +48,10 @@ struct LocalMember {
 };
 
 // With `asks_again`, a single parallelizer is also asked for the same slice
-// plans again.
+// plans again. `shared` may be null.
 absl::StatusOr<std::vector<LocalMember>> CreateMembers(
     const PlanningSetup& setup, bool asks_again, const StopCondition& stop,
-    PlanTracer* tracer) {
+    PlanTracer* tracer, SharedSlicePlans* shared) {
   std::vector<std::string> names = BuiltinParallelizerNames();
   if (setup.parallelizer != kAllParallelizers &&
       setup.parallelizer != kSuitableParallelizers) {
@@ -64,8 +65,12 @@ absl::StatusOr<std::vector<LocalMember>> CreateMembers(
         *member.parallelizer, NumThreads(setup),
         [&stop] { return stop.ShouldStop(); },
         {.log = tracer, .now_s = [tracer] { return tracer->now_s(); }});
-    if (names.size() == 1 && !asks_again) continue;
-    member.cache = CreateCachingSlicePlanSource(*member.threads, kCacheBytes);
+    if (shared != nullptr) {
+      member.cache =
+          CreateCachingSlicePlanSource(*member.threads, shared->Of(name));
+    } else if (names.size() > 1 || asks_again) {
+      member.cache = CreateCachingSlicePlanSource(*member.threads, kCacheBytes);
+    }
   }
   return members;
 }
@@ -81,10 +86,36 @@ std::string VersionsOf(const std::vector<LocalMember>& members) {
 
 }  // namespace
 
+absl::StatusOr<PlanningSetup> PlanningSetupOf(const PlanOptions& options) {
+  PlanningSetup setup{.parallelizer = options.parallelizer,
+                      .planner = options.planner,
+                      .search = options.search,
+                      .num_threads = options.num_threads,
+                      .coordinator = options.coordinator,
+                      .job_id = options.job_id,
+                      .priority = options.priority};
+  TANGRAM_ASSIGN_OR_RETURN(setup.planner_options,
+                           ParsePlannerOptions(options.planner_options));
+  if (setup.parallelizer.empty()) {
+    setup.parallelizer = std::string(kSuitableParallelizers);
+  }
+  return setup;
+}
+
+std::shared_ptr<SharedAnswers> SharedSlicePlans::Of(const std::string& name) {
+  const MutexLock lock(mutex_);
+  std::shared_ptr<SharedAnswers>& answers = by_name_[name];
+  if (answers == nullptr) {
+    answers = std::make_shared<SharedAnswers>(kCacheBytes);
+  }
+  return answers;
+}
+
 absl::StatusOr<PlanFile> PlanLocally(const PlanRequest& request,
                                      const PlanningSetup& setup,
                                      const StopCondition& stop,
-                                     ProgressLine& line, PlanTracer* tracer) {
+                                     ProgressLine& line, PlanTracer* tracer,
+                                     SharedSlicePlans* shared) {
   TANGRAM_ASSIGN_OR_RETURN(
       const PlannerChoice choice,
       BuiltinPlanners().Choose(setup.planner, setup.planner_options,
@@ -92,7 +123,7 @@ absl::StatusOr<PlanFile> PlanLocally(const PlanRequest& request,
   TANGRAM_ASSIGN_OR_RETURN(
       const std::vector<LocalMember> members,
       CreateMembers(setup, request.constraints.asks_all_runtimes(), stop,
-                    tracer));
+                    tracer, shared));
   std::vector<PortfolioMember> portfolio;
   for (const LocalMember& member : members) {
     portfolio.push_back({.parallelizer = member.parallelizer->name(),

@@ -1,13 +1,19 @@
 #ifndef TANGRAM_CLI_PLANNING_LOCAL_PLANNING_H_
 #define TANGRAM_CLI_PLANNING_LOCAL_PLANNING_H_
 
+#include <map>
+#include <memory>
 #include <string>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "cli/args/options.h"
 #include "cli/planning/plan_monitor.h"
 #include "common/planner/cluster_planner.h"
 #include "common/security/channel.h"
+#include "common/sync/mutex.h"
 #include "common/wire/plan_file.h"
+#include "coordinator/dispatch/caching_slice_plan_source.h"
 #include "coordinator/planners/registry/planner_options.h"
 #include "coordinator/planners/tangram/tangram_options.h"
 
@@ -25,13 +31,32 @@ struct PlanningSetup {
   int priority = 0;               // Priority of the job.
 };
 
+// Returns the setup that the options ask for. Errors: kInvalidArgument for an
+// option of the planner without a value, or given twice.
+absl::StatusOr<PlanningSetup> PlanningSetupOf(const PlanOptions& options);
+
+// Slice plans of each parallelizer that several planners of this process share.
+// Thread-safe.
+class SharedSlicePlans {
+ public:
+  // Returns those of the parallelizer called `name`.
+  std::shared_ptr<SharedAnswers> Of(const std::string& name);
+
+ private:
+  Mutex mutex_;
+  std::map<std::string, std::shared_ptr<SharedAnswers>> by_name_
+      ABSL_GUARDED_BY(mutex_);
+};
+
 // Plans with threads of this process. Returns kCancelled once `stop` says so.
-// `tracer` may be null.
+// `tracer` and `shared` may be null. Several threads may plan at once with the
+// same `shared`; answers do not depend on it.
 absl::StatusOr<PlanFile> PlanLocally(const PlanRequest& request,
                                      const PlanningSetup& setup,
                                      const StopCondition& stop,
                                      ProgressLine& line,
-                                     PlanTracer* tracer = nullptr);
+                                     PlanTracer* tracer = nullptr,
+                                     SharedSlicePlans* shared = nullptr);
 
 // Returns an upper bound of what planning `request` costs, with each
 // parallelizer, as text for people. kInvalidArgument for a request beyond the

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "cli/print/plan_figures.h"
 #include "cli/print/table.h"
 #include "common/base/format.h"
 #include "common/base/infinity.h"
@@ -26,71 +27,9 @@ double TimeOf(const PlannerAnswer& answer) {
   return answer.has_plan() ? answer.file->result.iteration_time_s() : kInfinity;
 }
 
-// The pipelines of a plan, with their evaluations.
-std::vector<EvaluatedPlan> PipelinesOf(const PlanResult& result) {
-  if (result.plan) return {{*result.plan, result.evaluation}};
-  std::vector<EvaluatedPlan> pipelines;
-  const auto& replicas = result.replicated_plan->pipelines;
-  for (size_t r = 0; r < replicas.size(); ++r) {
-    pipelines.push_back(
-        {replicas[r].plan, result.replicated_evaluation.pipelines[r]});
-  }
-  return pipelines;
-}
-
-int NumGpus(const PipelinePlan& plan) {
-  std::set<GpuId> gpus;
-  for (const PlacedStage& stage : plan.stages) {
-    gpus.insert(stage.gpus.begin(), stage.gpus.end());
-  }
-  return static_cast<int>(gpus.size());
-}
-
-// The figures of a plan that are compared.
-struct Figures {
-  double iteration_time_s = 0;
-  std::optional<double> predicted_s;  // The planner's own estimate.
-  double memory_fraction = 0;         // The fullest GPU's.
-  int num_gpus = 0;
-  int num_stages = 0;
-  int num_pipelines = 1;
-  double planning_s = 0;
-
-  double prediction_error() const {
-    return *predicted_s / iteration_time_s - 1;
-  }
-};
-
-Figures FiguresOf(const PlanFile& file) {
-  Figures figures{.iteration_time_s = file.result.iteration_time_s(),
-                  .planning_s = file.provenance.wall_s};
-  if (file.result.closed_form_s > 0) {
-    figures.predicted_s = file.result.closed_form_s;
-  }
-  const std::vector<EvaluatedPlan> pipelines = PipelinesOf(file.result);
-  figures.num_pipelines = static_cast<int>(pipelines.size());
-  for (const EvaluatedPlan& pipeline : pipelines) {
-    figures.memory_fraction =
-        std::max(figures.memory_fraction, MemoryFraction(pipeline.evaluation));
-    figures.num_stages += pipeline.plan.num_stages();
-    figures.num_gpus += NumGpus(pipeline.plan);
-  }
-  return figures;
-}
-
-// Returns why a planner has no plan.
-std::string WhyNone(const PlannerAnswer& answer) {
-  if (!answer.file.ok()) return std::string(answer.file.status().message());
-  const std::optional<Infeasible>& why = answer.file->result.infeasible;
-  if (!why.has_value()) return "no plan";
-  if (why->bytes_short <= 0) return why->reason;
-  return absl::StrCat(why->reason, " (", FormatBytes(why->bytes_short),
-                      " short on each GPU)");
-}
-
 // "15.0 s, +50.0 %", the planner's own prediction and its error. Large errors
 // have no decimals, so that the table stays within the width of a page.
-std::string OwnEstimate(const Figures& figures) {
+std::string OwnEstimate(const PlanFigures& figures) {
   if (!figures.predicted_s) return "";
   const double percent = 100 * figures.prediction_error();
   return absl::StrFormat("%s, %+.*f %%", FormatSeconds(*figures.predicted_s),
@@ -98,7 +37,7 @@ std::string OwnEstimate(const Figures& figures) {
 }
 
 // "3", or "5 in 2" if these are the stages of two pipelines.
-std::string Stages(const Figures& figures) {
+std::string Stages(const PlanFigures& figures) {
   if (figures.num_pipelines == 1) return absl::StrCat(figures.num_stages);
   return absl::StrCat(figures.num_stages, " in ", figures.num_pipelines);
 }
@@ -200,7 +139,7 @@ void PrintTable(absl::Span<const PlannerAnswer> answers, Console& console) {
       table.AddRow({answer.planner, "no plan", "", "", "", "", "", ""});
       continue;
     }
-    const Figures figures = FiguresOf(*answer.file);
+    const PlanFigures figures = FiguresOf(*answer.file);
     table.AddRow({answer.planner, FormatSeconds(figures.iteration_time_s),
                   OwnEstimate(figures), FormatPercent(figures.memory_fraction),
                   absl::StrCat(figures.num_gpus), Stages(figures),
@@ -233,18 +172,19 @@ void PrintWhyNone(absl::Span<const PlannerAnswer> answers, Console& console) {
                   << Styled(console, Style::kBold, "Without a plan") << "\n";
     }
     any = true;
-    console.out << WrapText(absl::StrCat(answer.planner, ": ", WhyNone(answer)),
-                            /*indent=*/2, kOutputWidth);
+    console.out << WrapText(
+        absl::StrCat(answer.planner, ": ", WhyNone(answer.file)),
+        /*indent=*/2, kOutputWidth);
   }
 }
 
 Json View(const PlannerAnswer& answer) {
   Json view = {{"planner", answer.planner}, {"has_plan", answer.has_plan()}};
   if (!answer.has_plan()) {
-    view["reason"] = WhyNone(answer);
+    view["reason"] = WhyNone(answer.file);
     return view;
   }
-  const Figures figures = FiguresOf(*answer.file);
+  const PlanFigures figures = FiguresOf(*answer.file);
   view["iteration_time_s"] = figures.iteration_time_s;
   if (figures.predicted_s) {
     view["predicted_s"] = *figures.predicted_s;

@@ -1,11 +1,9 @@
 #include "cli/print/print_islands.h"
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "cli/print/table.h"
 #include "common/base/format.h"
 #include "common/sim/stage_labels.h"
@@ -19,9 +17,13 @@ std::vector<std::string> AssumptionsByPart(const Cluster& cluster) {
   std::vector<std::string> sentences;
   std::string last_opening;
   for (const Assumption& assumption : cluster.assumptions) {
-    const std::pair<std::string, std::string> part_and_field =
-        absl::StrSplit(assumption.field, absl::MaxSplits('.', 1));
-    const auto& [part, field] = part_and_field;
+    // Names of groups in brackets may have dots.
+    const size_t bracket = assumption.field.find(']');
+    const size_t dot =
+        assumption.field.find('.', bracket == std::string::npos ? 0 : bracket);
+    const std::string part = assumption.field.substr(0, dot);
+    const std::string field =
+        dot == std::string::npos ? "" : assumption.field.substr(dot + 1);
     const std::string opening =
         absl::StrCat(part, " (", assumption.source, "): ");
     if (opening != last_opening) {

@@ -15,6 +15,7 @@
 #include "cli/remote/progress_follower.h"
 #include "cli/remote/stream_call.h"
 #include "common/base/status_macros.h"
+#include "common/obs/build_info.h"
 #include "common/wire/cluster_wire.h"
 #include "common/wire/constraints_wire.h"
 #include "common/wire/json_text.h"
@@ -93,6 +94,20 @@ absl::StatusOr<PlanFile> PlanAsJob(const PlanRequest& request,
   return ResultOf(job);
 }
 
+// A coordinator ignores fields that its version does not know.
+absl::Status CheckAnswers(const PlanRequest& request, const PlanFile& file) {
+  if (file.constraints == request.constraints &&
+      file.model.layers == request.model.layers) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the coordinator, tangram ", file.provenance.tool_version,
+      ", planned another ",
+      file.constraints == request.constraints ? "model" : "set of constraints",
+      "; expected one that knows all fields of the request, such as ",
+      Version()));
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> PlanRequestToJson(const PlanRequest& request,
@@ -120,7 +135,10 @@ absl::StatusOr<PlanFile> PlanRemotely(const PlanRequest& request,
   absl::StatusOr<PlanFile> file =
       setup.job_id.empty() ? PlanInOneCall(request, setup, stop, line)
                            : PlanAsJob(request, setup, stop, line);
-  if (file.ok()) file->provenance.coordinator = setup.coordinator.address;
+  if (file.ok()) {
+    TANGRAM_RETURN_IF_ERROR(CheckAnswers(request, *file));
+    file->provenance.coordinator = setup.coordinator.address;
+  }
   return file;
 }
 

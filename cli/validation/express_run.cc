@@ -15,6 +15,7 @@
 #include "cli/validation/run_parts.h"
 #include "cli/validation/run_stages.h"
 #include "cli/validation/runtime_habits.h"
+#include "cli/validation/text_match.h"
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "common/domain/limits.h"
@@ -104,19 +105,68 @@ void AttachProfiles(const MeasuredRun& run, absl::Span<const Profile> profiles,
   }
 }
 
-void ApplyHabits(const RuntimeHabits& habits, Cluster& cluster) {
+bool StartsWithAny(absl::string_view type,
+                   absl::Span<const absl::string_view> families) {
+  return std::any_of(families.begin(), families.end(),
+                     [type](absl::string_view family) {
+                       return absl::StartsWith(type, family);
+                     });
+}
+
+bool IsBlackwell(absl::string_view type) {
+  return StartsWithAny(type, {"B2", "B3", "GB"});
+}
+
+// Returns whether the tensor cores of a GPU have faster instructions than those
+// of Ampere.
+bool IsHopperOrLater(absl::string_view type) {
+  return IsBlackwell(type) || StartsWithAny(type, {"H1", "H2", "H8", "GH"});
+}
+
+void ApplyHabits(const MeasuredRun& run, const RuntimeHabits& habits,
+                 Cluster& cluster) {
+  // Other collectives inside nodes, mostly those of experts, are not hidden.
+  const bool only_tp = run.tp_degree > 1 && run.ep_degree <= 1;
   for (Node& node : cluster.nodes) {
     DeviceEfficiency& efficiency = node.device.efficiency;
     // TF32 runs at half the rate of bf16, and the same GPUs introduced it.
     PeakFlops& peak = node.device.peak_flops;
-    if (habits.tf32) peak.fp32 = std::max(peak.fp32, peak.bf16 / 2);
+    peak.fp32 = std::max(peak.fp32, peak.bf16 / 2);
     efficiency.host_launch_s *= habits.host_factor;
     efficiency.memory_fraction *= habits.elementwise_factor;
     efficiency.attention_fraction *= habits.attention_factor;
+    if (IsHopperOrLater(node.device.type)) {
+      efficiency.attention_fraction *= habits.attention_factor_on_hopper;
+    }
+    if (IsBlackwell(node.device.type)) {
+      efficiency.memory_fraction *= habits.elementwise_factor_on_blackwell;
+    }
+    if (only_tp) {
+      node.intra_node.bandwidth_bytes_per_s *= habits.tp_link_factor;
+      node.intra_node.pair_bandwidth_bytes_per_s *= habits.tp_link_factor;
+    }
     efficiency.reserved_bytes += habits.buffer_bytes;
   }
   for (std::vector<Link>& links : cluster.links) {
     for (Link& link : links) link.latency_s += habits.message_s;
+  }
+}
+
+// A row that states a habit comes before its framework.
+RuntimeHabits HabitsOfRun(const MeasuredRun& run) {
+  RuntimeHabits habits = HabitsOf(run.framework);
+  if (Mentions(run.notes, "tp-comm-overlap")) {
+    habits.tp_link_factor = kHiddenTpLinkFactor;
+  }
+  return habits;
+}
+
+// Gives each expert as many slots as it gets tokens if all get equally many.
+void BalanceExperts(ModelSpec& model) {
+  for (LayerSpec& layer : model.layers) {
+    if (layer.is_moe() && layer.expert_capacity_factor == 0) {
+      layer.expert_capacity_factor = 1;
+    }
   }
 }
 
@@ -162,6 +212,8 @@ absl::StatusOr<ExpressedRun> ExpressRun(const MeasuredRun& run,
   TANGRAM_RETURN_IF_ERROR(CheckExpressible(run));
   ExpressedRun expressed;
   TANGRAM_ASSIGN_OR_RETURN(expressed.model, ModelOfRun(run));
+  const RuntimeHabits habits = HabitsOfRun(run);
+  if (habits.even_experts) BalanceExperts(expressed.model);
   TANGRAM_ASSIGN_OR_RETURN(expressed.training, TrainingOfRun(run));
   TANGRAM_ASSIGN_OR_RETURN(const RunStages stages,
                            StagesOfRun(run, expressed.model));
@@ -177,9 +229,8 @@ absl::StatusOr<ExpressedRun> ExpressRun(const MeasuredRun& run,
       PlacedRun placed,
       PlaceRun(run, absl::MakeConstSpan(stages.stages).first(num_devices)));
   expressed.cluster = std::move(placed.cluster);
-  const RuntimeHabits habits = HabitsOf(run.framework);
   AttachProfiles(run, profiles, expressed.cluster);
-  ApplyHabits(habits, expressed.cluster);
+  ApplyHabits(run, habits, expressed.cluster);
   expressed.overhead_s = habits.iteration_s;
   int used = 0;
   for (size_t s = 0; s < stages.stages.size(); ++s) {

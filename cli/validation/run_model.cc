@@ -20,16 +20,29 @@ namespace {
 // The GPT-2 vocabulary of 50,257, padded as Megatron-LM pads it for tp up to 8.
 constexpr int kPaddedGptVocabulary = 51200;
 
-// Returns whether the model gates its MLP, uses rotary positions and has no
-// biases. Its name tells, or that heads share keys and values: models with that
-// have the rest too.
-bool IsLlamaLike(const MeasuredRun& run) {
-  if (run.num_kv_heads > 0 && run.num_kv_heads < run.num_heads) return true;
+bool IsOfLlamaFamily(const MeasuredRun& run) {
   for (const absl::string_view family :
        {"llama", "mistral", "mixtral", "qwen", "deepseek", "internlm"}) {
     if (Mentions(run.model, family)) return true;
   }
   return Mentions(run.framework, "internevo") || Mentions(run.notes, "swiglu");
+}
+
+// Returns whether the model uses rotary positions and has no biases. Its family
+// tells, or that heads share keys and values: such models have the rest too.
+bool IsLlamaLike(const MeasuredRun& run) {
+  const bool shares_heads =
+      run.num_kv_heads > 0 && run.num_kv_heads < run.num_heads;
+  return shares_heads || IsOfLlamaFamily(run);
+}
+
+// Returns whether the MLP is gated. Outside the families that gate it, a stated
+// width of 4 h tells that it is not: Nemotron-4 and Falcon share heads without
+// gates, and gated MLPs of as many parameters are narrower.
+bool HasGatedMlp(const MeasuredRun& run) {
+  if (IsOfLlamaFamily(run)) return true;
+  return IsLlamaLike(run) && !Mentions(run.model, "nemotron") &&
+         run.ffn_hidden_size != 4 * run.hidden_size;
 }
 
 bool IsDecoder(absl::string_view model) {
@@ -80,7 +93,7 @@ LayerSpec DenseLayer(const MeasuredRun& run) {
           .value_head_dim = head_dim,
           .ffn_hidden_size = run.ffn_hidden_size > 0 ? run.ffn_hidden_size
                                                      : 4 * run.hidden_size,
-          .gated_mlp = llama,
+          .gated_mlp = HasGatedMlp(run),
           .linear_bias = !llama,
           .norm_bias = !llama};
 }

@@ -6,6 +6,10 @@
 
 namespace tangram {
 
+// RuntimeHabits::tp_link_factor of collectives that run beside products. Set on
+// Megatron Bridge's runs.
+inline constexpr double kHiddenTpLinkFactor = 3;
+
 // How a training framework runs where a row does not say.
 struct RuntimeHabits {
   absl::string_view precision;  // Empty: the GPU's usual training precision.
@@ -20,16 +24,26 @@ struct RuntimeHabits {
   bool fused_loss = false;  // See TrainingOptions::fused_loss.
   // The 16-bit gradients are kept beside their fp32 sums.
   bool gradient_copy = false;
-  bool tf32 = false;  // fp32 products run in TF32 on GPUs that have it.
   // If the layers do not divide evenly, the last stages have fewer.
   bool fills_first_stages = false;
   int zero_stage = 0;
+  // Benchmarks make the router send every expert equally many tokens.
+  bool even_experts = false;
   // Factors relative to the fused kernels that the catalogue's constants
   // describe: time of the host to issue a kernel, and rates that element-wise
   // and attention kernels reach.
   double host_factor = 1;
   double elementwise_factor = 1;
   double attention_factor = 1;
+  // The same from Hopper on, beside attention_factor. FlashAttention-1 and -2
+  // use tensor cores by the instructions of Ampere, which reach about 0.6 of
+  // Hopper's own (FlashAttention-3, 2407.08608 §1; cuDNN uses those).
+  double attention_factor_on_hopper = 0.65;
+  double elementwise_factor_on_blackwell = 1;
+  // Rate of the links inside nodes for the collectives of tp. They run beside
+  // the products that need them (Userbuffers of TransformerEngine), so only a
+  // part of them shows.
+  double tp_link_factor = 1;
   // A tensor that a stage sent stays in memory until the backward pass.
   bool keeps_sent_tensors = false;
   // Bytes of a GPU that the framework takes beside model and activations.
@@ -46,7 +60,8 @@ struct RuntimeHabits {
 // nor sequence parallelism, and reduced 16-bit gradients after the last
 // backward pass. FSDP shards all state. NVIDIA's current releases use the
 // distributed optimizer. Unknown names get current habits without sharded
-// state.
+// state, and FlashAttention-2. All software since 2020 runs fp32 products in
+// TF32 on GPUs that have it.
 RuntimeHabits HabitsOf(absl::string_view framework);
 
 }  // namespace tangram

@@ -118,6 +118,7 @@ OperatorWork QkvWork(const LayerScope& scope) {
   const double out = shape.on_gpu / in;
   OperatorWork work = MatmulWork(GemmSeconds({.m = tokens, .k = in, .n = out},
                                              scope.element_bytes, scope.rates));
+  AddCasts(scope, tokens * in, tokens * out, work);
   work.keeps_input = true;
   work.parameters = ParameterCount(layer, OpKind::kQkvProjection) *
                     shape.on_gpu / shape.total;

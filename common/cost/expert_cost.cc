@@ -5,6 +5,10 @@
 namespace tangram {
 namespace {
 
+// Throughput of grouped products, as a fraction of one product of an expert's
+// size. Set on Megatron Bridge's runs.
+constexpr double kGroupedShare = 0.85;
+
 // Bytes kept for each token and choice: an expert's index and an fp32 weight.
 constexpr double kRoutingBytes = 8;
 
@@ -32,7 +36,7 @@ double ExchangeSeconds(const LayerScope& scope) {
   const double bytes = RoutedLoad(scope) * scope.tokens * scope.element_bytes *
                        scope.layer.hidden_size / scope.residual_tp;
   // Slots are sent one by one, with the tokens in them.
-  const bool has_slots = scope.layer.expert_capacity_factor > 0;
+  const bool has_slots = scope.layer.expert_group_tokens > 0;
   if (group.size <= group.ranks_per_node || has_slots) {
     return AllToAllSeconds(bytes, group, wiring);
   }
@@ -101,12 +105,14 @@ double OneHotBytes(const LayerScope& scope) {
 }
 
 // Returns the time to sort tokens by expert, or back. Each token is read once
-// and written once for each choice.
+// and written once for each choice. The receiver moves the copies once more, to
+// the other tokens of their experts: half of that counts, as Megatron-Core does
+// it in a pass of its own and DeepEP while it receives.
 double SortSeconds(const LayerScope& scope) {
   const double h = scope.layer.hidden_size;
   const double k = scope.layer.experts_per_token;
-  return PassSeconds(scope.element_bytes * RoutedTokens(scope) * h * (1 + k),
-                     scope.rates);
+  return PassSeconds(
+      scope.element_bytes * RoutedTokens(scope) * h * (1 + 2 * k), scope.rates);
 }
 
 }  // namespace
@@ -167,7 +173,7 @@ OperatorWork ExpertDispatchWork(const LayerScope& scope) {
 // both passes and send gradients back in the same way.
 OperatorWork ExpertProjectionWork(const LayerScope& scope, OpKind op) {
   const LayerSpec& layer = scope.layer;
-  const double experts = 1.0 * layer.num_experts / scope.parallelism.ep_degree;
+  const double experts = ExpertsOnGpu(scope);
   const double width = layer.expert_ffn_hidden_size / scope.tp;
   Gemm gemm = {.m = scope.tokens * RoutedLoad(scope) / experts,
                .k = 1.0 * layer.hidden_size,
@@ -177,8 +183,9 @@ OperatorWork ExpertProjectionWork(const LayerScope& scope, OpKind op) {
     gemm.k = width;
     gemm.n = layer.hidden_size;
   }
-  OperatorWork work =
-      MatmulWork(GemmSeconds(gemm, scope.element_bytes, scope.rates));
+  OperatorWork work = MatmulWork(
+      GemmSeconds(gemm, scope.element_bytes, scope.rates) / kGroupedShare);
+  AddCasts(scope, experts * gemm.m * gemm.k, experts * gemm.m * gemm.n, work);
   work.parameters =
       ParameterCount(layer, op) / (scope.tp * scope.parallelism.ep_degree);
   work.keeps_input = true;

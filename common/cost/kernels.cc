@@ -66,16 +66,16 @@ KernelRates RatesOf(const DeviceSpec& device, Precision precision) {
           .odd_penalty = efficiency.odd_penalty};
 }
 
-// count · max(slowdown · (f + half) / (peak · max), bytes / bandwidth) + launch
+// count · (slowdown · (f + half) / (peak · max) + bytes / bandwidth) + launch
 double GemmSeconds(const Gemm& gemm, double element_bytes,
                    const KernelRates& rates) {
   const double slowdown = 1 + std::max(AlignmentPenalty(gemm.k, rates),
                                        AlignmentPenalty(gemm.n, rates));
   const double bytes =
       element_bytes * (gemm.m * gemm.k + gemm.k * gemm.n + gemm.m * gemm.n);
-  return gemm.count * std::max(slowdown * (gemm.flops() + rates.half_flops) *
-                                   rates.gemm_s_per_flop,
-                               bytes * rates.s_per_byte) +
+  return gemm.count * (slowdown * (gemm.flops() + rates.half_flops) *
+                           rates.gemm_s_per_flop +
+                       bytes * rates.s_per_byte) +
          rates.launch_s;
 }
 

@@ -32,11 +32,12 @@ struct KernelRates {
 
 KernelRates RatesOf(const DeviceSpec& device, Precision precision);
 
-// One matrix product, or `count` equal products in one grouped kernel. Time
-// follows the roofline: the slower of arithmetic and memory traffic. With the
-// efficiency f / (f + half) of DeviceEfficiency, f FLOPs take (f + half) /
-// (peak · max). A product whose k or n does not fit the tiles takes longer by
-// the device's penalty.
+// One matrix product, or `count` equal products in one grouped kernel. Its time
+// is the sum of arithmetic and memory traffic: tiles are read before they are
+// multiplied and written after that, and in LLM-Foundry's and Megatron-LM's
+// runs narrow models lose as much as a sum says. With the efficiency f / (f +
+// half) of DeviceEfficiency, f FLOPs take (f + half) / (peak · max). A product
+// whose k or n does not fit the tiles takes longer by the device's penalty.
 struct Gemm {
   double m = 0;
   double k = 0;

@@ -28,6 +28,20 @@ std::vector<OperatorCost> OnOneGpu(const LayerSpec& layer,
        .pipeline_microbatch_size = training.global_batch_size});
 }
 
+// Returns the costs of the operators on the GPUs that hold one expert each. The
+// host of no GPU issues fewer kernels.
+std::vector<OperatorCost> OnMostGpus(const LayerSpec& layer,
+                                     const DeviceSpec& device,
+                                     const TrainingOptions& training) {
+  const int experts = std::max(1, layer.num_experts);
+  return EstimateOperators(
+      layer, {.dp_degree = experts, .ep_degree = experts},
+      {.device = device,
+       .training = training,
+       .wiring = {},
+       .pipeline_microbatch_size = training.global_batch_size});
+}
+
 // Returns the device as it is for dimensions that tp may divide. A dimension
 // that fills no whole tiles still fills none once it is divided, but may leave
 // out what is worse than that, and the other way round.
@@ -56,7 +70,9 @@ bool HasLeastWork(const DeviceSpec& device) {
 // is the cheapest in GPU-seconds a sample. Let a stage of n = tp·cp·dp GPUs run
 // b ≤ G samples. Each kernel of the model takes
 //
-//   t = count · slowdown · max((x + half) / rate, y / bandwidth) + launch
+//   t = count · (slowdown · (x + half) / rate + y / bandwidth) + launch
+//
+// or, in attention, the maximum instead of the sum,
 //
 // with x FLOPs and y bytes on this GPU (kernels.h), and counts n·t / b.
 //  - All GPUs together have at least the FLOPs of b samples, and at least their
@@ -80,14 +96,15 @@ std::vector<LeastWork> LeastWorkOf(const LayerSpec& layer,
       OnOneGpu(layer, WithLeastPenalty(device), training);
   const std::vector<OperatorCost> unpenalized =
       OnOneGpu(layer, WithoutPenalty(device), training);
+  const std::vector<OperatorCost> spread = OnMostGpus(layer, device, training);
   const absl::Span<const OpKind> ops = OperatorsOf(layer);
   std::vector<LeastWork> least;
   for (size_t i = 0; i < costs.size(); ++i) {
     const OperatorCost& cost =
         ops[i] == OpKind::kQkvProjection ? unpenalized[i] : costs[i];
     least.push_back({.gpu_s = ComputeSeconds(cost) / training.global_batch_size,
-                     .forward_host_s = cost.forward_host_s,
-                     .backward_host_s = cost.backward_host_s});
+                     .forward_host_s = spread[i].forward_host_s,
+                     .backward_host_s = spread[i].backward_host_s});
   }
   return least;
 }

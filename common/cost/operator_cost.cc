@@ -61,6 +61,7 @@ OperatorWork ProjectionWork(const LayerScope& scope, OpKind op, double in,
                              scope.element_bytes, scope.rates));
   work.parameters = ParameterCount(scope.layer, op) / scope.tp;
   work.keeps_input = true;
+  AddCasts(scope, scope.tokens * in, scope.tokens * out, work);
   return work;
 }
 
@@ -136,16 +137,25 @@ bool IsProjection(OpKind op) {
 // Returns the number of kernels that an eager runtime issues for one pass, with
 // those for biases, casts and copies between layouts.
 double KernelCount(const LayerScope& scope, OpKind op) {
+  // Routing, sorting and counting take many small kernels, and grouped products
+  // are issued one by one: a cast, a product and its bookkeeping for each
+  // expert. Set on Megatron Bridge's runs on Blackwell before 26.06.
+  constexpr double kMoeKernels = 16;
+  constexpr double kKernelsPerExpert = 3;
   switch (op) {
     case OpKind::kAttentionCore:
       return RunsFlashAttention(scope.environment) ? 3 : 8;
     case OpKind::kEmbedding:
       return 4;
+    case OpKind::kHead:
+      return 8;
     case OpKind::kRouter:
     case OpKind::kExpertDispatch:
     case OpKind::kExpertCombine:
-    case OpKind::kHead:
-      return 8;
+      return kMoeKernels;
+    case OpKind::kExpertUp:
+    case OpKind::kExpertDown:
+      return 4 + kKernelsPerExpert * ExpertsOnGpu(scope);
     default:
       return IsProjection(op) ? 4 : 2;
   }
@@ -229,6 +239,19 @@ LayerScope ScopeOf(const LayerSpec& layer, const StageParallelism& parallelism,
 
 OperatorWork MatmulWork(double compute_s) {
   return {.forward_compute_s = compute_s, .backward_compute_s = 2 * compute_s};
+}
+
+void AddCasts(const LayerScope& scope, double in, double out,
+              OperatorWork& work) {
+  const PeakFlops& peak = scope.environment.device.peak_flops;
+  if (scope.environment.training.precision != Precision::kFp8 ||
+      MatmulUnits(peak, Precision::kFp8) != Precision::kFp8) {
+    return;
+  }
+  constexpr double kFp8Bytes = 1;
+  const double bytes = scope.element_bytes + kFp8Bytes;
+  work.forward_compute_s += PassSeconds(bytes * in, scope.rates);
+  work.backward_compute_s += PassSeconds(bytes * out, scope.rates);
 }
 
 void AddActivation(const LayerScope& scope, double tokens, double width,

@@ -76,6 +76,12 @@ inline bool RunsFlashAttention(const StageEnvironment& environment) {
 // backward, one product for the input's gradient and one for the weights'.
 OperatorWork MatmulWork(double compute_s);
 
+// Adds the casts of a product in fp8 on a device that has such units: of its
+// `in` input elements in the forward pass, and of the `out` elements of its
+// output's gradient in the backward pass. Each reads 16 bits and writes 8.
+void AddCasts(const LayerScope& scope, double in, double out,
+              OperatorWork& work);
+
 // Return the elements of a token at the input of `op`: of the whole layer, and
 // on one GPU after sharding. The residual stream beside a branch does not
 // count.
@@ -92,6 +98,11 @@ QkvShape QkvShapeOf(const LayerScope& scope);
 // Returns the tokens that the experts of one GPU receive for each of its own
 // tokens.
 double RoutedLoad(const LayerScope& scope);
+
+// Returns the number of experts that a GPU holds.
+inline double ExpertsOnGpu(const LayerScope& scope) {
+  return 1.0 * scope.layer.num_experts / scope.parallelism.ep_degree;
+}
 
 OperatorWork AttentionCoreWork(const LayerScope& scope);
 OperatorWork QkvWork(const LayerScope& scope);

@@ -5,6 +5,21 @@ namespace {
 
 constexpr double kFp32Bytes = 4;  // sizeof(float).
 
+// Bytes that the loss moves for each logit, in each pass.
+struct LossBytes {
+  double forward = 0;
+  double backward = 0;
+};
+
+// Megatron-LM's loss casts the logits to fp32, finds the maximum, subtracts it,
+// takes exponentials and divides, with a few of these fused; backward it scales
+// the softmax and casts it back. A fused loss reads the logits for their sum
+// and once more for their gradient.
+LossBytes LossBytesOf(double element_bytes, bool fused) {
+  if (fused) return {3 * element_bytes, 3 * element_bytes};
+  return {element_bytes + 4 * kFp32Bytes, element_bytes + 3 * kFp32Bytes};
+}
+
 }  // namespace
 
 // Rows are looked up, summed over the ranks that share the vocabulary, and
@@ -27,9 +42,9 @@ OperatorWork EmbeddingWork(const LayerScope& scope) {
 
 // Vocabulary projection and cross entropy in fp32 (2205.05198 §4.3). Softmax is
 // kept in fp32; the 16-bit logits live only until it is made. A fused loss
-// keeps the logits, and its backward pass needs room for their gradient. The
-// loss reads and writes the logits a few times. For each token, ranks that
-// share the vocabulary exchange a maximum, a sum and the target's logit.
+// keeps the logits, and its backward pass needs room for their gradient. For
+// each token, ranks that share the vocabulary exchange a maximum, a sum and the
+// target's logit.
 OperatorWork HeadWork(const LayerScope& scope) {
   const LayerSpec& layer = scope.layer;
   const double e = scope.element_bytes;
@@ -38,9 +53,9 @@ OperatorWork HeadWork(const LayerScope& scope) {
                                               .k = 1.0 * layer.hidden_size,
                                               .n = layer.vocab_size / scope.tp},
                                              e, scope.rates));
-  const double loss_bytes = (e + 3 * kFp32Bytes) * logits;
-  work.forward_compute_s += PassSeconds(loss_bytes, scope.rates);
-  work.backward_compute_s += PassSeconds(loss_bytes, scope.rates);
+  const LossBytes loss = LossBytesOf(e, scope.environment.training.fused_loss);
+  work.forward_compute_s += PassSeconds(loss.forward * logits, scope.rates);
+  work.backward_compute_s += PassSeconds(loss.backward * logits, scope.rates);
   work.parameters = ParameterCount(layer, OpKind::kHead) / scope.tp;
   if (layer.tied_embeddings) work.copied_parameters = work.parameters;
   work.keeps_input = true;

@@ -36,6 +36,9 @@ inline constexpr int kMaxPositions = 1 << 24;
 // positions are 10^8.
 inline constexpr double kMaxModelDetail = 1e12;
 
+// Differences between a checkpoint and its model; those in use have at most 10.
+inline constexpr int kMaxUnplannedParts = 64;
+
 // ---- Training ----
 
 // Sequences of one iteration. Published runs use at most 2^16. Every divisor is

@@ -118,6 +118,8 @@ struct ModelDetails {
   std::string dtype;                     // Type of the weights: "bfloat16".
   double attention_softcap = 0;          // Scores are capped: c tanh(x / c).
   double logit_softcap = 0;              // Logits of the vocabulary likewise.
+  // Parts that the model has and its layers here lack: "attention sinks".
+  std::vector<std::string> unplanned;
 
   // Whether the model is trained with dropout, as far as is known.
   bool has_dropout() const {

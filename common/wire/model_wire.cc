@@ -138,6 +138,9 @@ v1::ModelDetails ToProto(const ModelDetails& details) {
   message.set_dtype(details.dtype);
   message.set_attention_softcap(details.attention_softcap);
   message.set_logit_softcap(details.logit_softcap);
+  for (const std::string& what : details.unplanned) {
+    message.add_unplanned(what);
+  }
   return message;
 }
 
@@ -171,12 +174,25 @@ absl::StatusOr<ModelDetails> FromProto(const v1::ModelDetails& message) {
                    kMaxModelDetail),
        CheckWithin("logit_softcap", message.logit_softcap(), 0,
                    kMaxModelDetail)}));
-  ModelDetails details{.rope_theta = message.rope_theta(),
-                       .rope_fraction = message.rope_fraction(),
-                       .norm_epsilon = message.norm_epsilon(),
-                       .dtype = message.dtype(),
-                       .attention_softcap = message.attention_softcap(),
-                       .logit_softcap = message.logit_softcap()};
+  if (message.unplanned_size() > kMaxUnplannedParts) {
+    return FieldError("unplanned",
+                      absl::StrCat(message.unplanned_size(), " texts"),
+                      absl::StrCat("at most ", kMaxUnplannedParts));
+  }
+  for (int i = 0; i < message.unplanned_size(); ++i) {
+    const std::string field = absl::StrCat("unplanned[", i, "]");
+    TANGRAM_RETURN_IF_ERROR(
+        FirstError({CheckLength(field, message.unplanned(i), kMaxTextBytes),
+                    CheckPrintable(field, message.unplanned(i))}));
+  }
+  ModelDetails details{
+      .rope_theta = message.rope_theta(),
+      .rope_fraction = message.rope_fraction(),
+      .norm_epsilon = message.norm_epsilon(),
+      .dtype = message.dtype(),
+      .attention_softcap = message.attention_softcap(),
+      .logit_softcap = message.logit_softcap(),
+      .unplanned = {message.unplanned().begin(), message.unplanned().end()}};
   if (message.has_attention_dropout()) {
     details.attention_dropout = message.attention_dropout();
   }

@@ -19,8 +19,8 @@ bool IsSame(const PairContext& a, const PairContext& b) {
 
 class CachingSource : public SlicePlanSource {
  public:
-  CachingSource(SlicePlanSource& source, int64_t max_bytes)
-      : source_(source), cache_(max_bytes) {}
+  CachingSource(SlicePlanSource& source, std::shared_ptr<SharedAnswers> answers)
+      : source_(source), answers_(std::move(answers)) {}
 
   absl::StatusOr<std::vector<ModelSlice>> SliceModel(
       const ModelSpec& model) override {
@@ -72,7 +72,7 @@ class CachingSource : public SlicePlanSource {
     std::vector<PlacedQuery> unknown;
     for (const PlacedQuery& query : queries) {
       const QueryKey key = questions.KeyOf(query);
-      std::optional<Answer> answer = cache_.Find(key);
+      std::optional<Answer> answer = answers_->Find(key);
       known.emplace_back();
       if (answer.has_value()) {
         known.back() = std::get<T>(*std::move(answer));
@@ -86,7 +86,7 @@ class CachingSource : public SlicePlanSource {
       TANGRAM_ASSIGN_OR_RETURN(asked, ask_source(unknown));
     }
     for (size_t i = 0; i < asked.size(); ++i) {
-      cache_.Insert(unknown_keys[i], asked[i]);
+      answers_->Insert(unknown_keys[i], asked[i]);
     }
     size_t next = 0;
     std::vector<T> answers;
@@ -98,15 +98,31 @@ class CachingSource : public SlicePlanSource {
   }
 
   SlicePlanSource& source_;
-  AnswerCache cache_;
+  const std::shared_ptr<SharedAnswers> answers_;
   std::optional<QueryContext> named_;  // The context of the last batch.
 };
 
 }  // namespace
 
+std::optional<Answer> SharedAnswers::Find(const QueryKey& key) {
+  const MutexLock lock(mutex_);
+  return answers_.Find(key);
+}
+
+void SharedAnswers::Insert(const QueryKey& key, const Answer& answer) {
+  const MutexLock lock(mutex_);
+  answers_.Insert(key, answer);
+}
+
+std::unique_ptr<SlicePlanSource> CreateCachingSlicePlanSource(
+    SlicePlanSource& source, std::shared_ptr<SharedAnswers> answers) {
+  return std::make_unique<CachingSource>(source, std::move(answers));
+}
+
 std::unique_ptr<SlicePlanSource> CreateCachingSlicePlanSource(
     SlicePlanSource& source, int64_t max_bytes) {
-  return std::make_unique<CachingSource>(source, max_bytes);
+  return CreateCachingSlicePlanSource(
+      source, std::make_shared<SharedAnswers>(max_bytes));
 }
 
 }  // namespace tangram

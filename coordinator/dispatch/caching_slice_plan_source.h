@@ -3,10 +3,33 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
+#include "absl/base/thread_annotations.h"
 #include "common/parallelizer/slice_plan_source.h"
+#include "common/sync/mutex.h"
+#include "coordinator/dispatch/answer_cache.h"
 
 namespace tangram {
+
+// Answers that several sources share. Thread-safe.
+class SharedAnswers {
+ public:
+  explicit SharedAnswers(int64_t max_bytes) : answers_(max_bytes) {}
+
+  std::optional<Answer> Find(const QueryKey& key);
+  void Insert(const QueryKey& key, const Answer& answer);
+
+ private:
+  Mutex mutex_;
+  AnswerCache answers_ ABSL_GUARDED_BY(mutex_);
+};
+
+// Returns a source that caches the answers of `source` to Profile and
+// Parallelize in `answers`. All sources that share them must ask one version of
+// one parallelizer. `source` must outlive the result, which is not thread-safe.
+std::unique_ptr<SlicePlanSource> CreateCachingSlicePlanSource(
+    SlicePlanSource& source, std::shared_ptr<SharedAnswers> answers);
 
 // Returns a source that caches the answers of `source` to Profile and
 // Parallelize, in up to `max_bytes`. `source` must ask one version of one

@@ -3,34 +3,24 @@
 #include <optional>
 #include <string>
 
-#include "absl/types/span.h"
 #include "common/base/status_macros.h"
 #include "common/domain/limits.h"
+#include "formats/config/hf_names.h"
 
 namespace tangram {
 namespace {
 
-using Names = absl::Span<const absl::string_view>;
-
-// Returns the field under the first of `names` that the file has.
-std::optional<ConfigField> FindAny(const ConfigField& root, Names names) {
-  for (const absl::string_view key : names) {
-    if (std::optional<ConfigField> field = root.Find(key)) return field;
-  }
-  return std::nullopt;
-}
-
 // Returns the number under the first of `names`, or 0.
-absl::StatusOr<double> ReadNumber(const ConfigField& root, Names names,
+absl::StatusOr<double> ReadNumber(const ConfigField& root, HfNames names,
                                   double max) {
-  const std::optional<ConfigField> field = FindAny(root, names);
+  const std::optional<ConfigField> field = FindAnyOf(root, names);
   if (!field.has_value()) return 0;
   return field->AsNumber(0, max);
 }
 
-absl::StatusOr<double> ReadRate(const ConfigField& root, Names names,
+absl::StatusOr<double> ReadRate(const ConfigField& root, HfNames names,
                                 double usual) {
-  const std::optional<ConfigField> field = FindAny(root, names);
+  const std::optional<ConfigField> field = FindAnyOf(root, names);
   if (!field.has_value()) return usual;
   return field->AsNumber(0, 1);
 }
@@ -38,7 +28,8 @@ absl::StatusOr<double> ReadRate(const ConfigField& root, Names names,
 // The type "default" is no scaling.
 absl::StatusOr<RopeScaling> ReadRopeScaling(const ConfigField& rope) {
   RopeScaling scaling;
-  const std::optional<ConfigField> type = FindAny(rope, {"rope_type", "type"});
+  const std::optional<ConfigField> type =
+      FindAnyOf(rope, {"rope_type", "type"});
   if (!type.has_value()) return scaling;
   TANGRAM_ASSIGN_OR_RETURN(const std::string name, type->AsName());
   if (name == "default") return scaling;
@@ -80,23 +71,30 @@ absl::Status ReadRope(const ConfigField& root, ModelDetails& details) {
 }  // namespace
 
 absl::StatusOr<ModelDetails> ReadHfDetails(const ConfigField& root,
+                                           const ConfigField& file,
                                            const HfFamily& family) {
   ModelDetails details;
   TANGRAM_RETURN_IF_ERROR(ReadRope(root, details));
-  TANGRAM_ASSIGN_OR_RETURN(details.norm_epsilon,
-                           ReadNumber(root,
-                                      {"rms_norm_eps", "layer_norm_eps",
-                                       "layer_norm_epsilon", "norm_epsilon"},
-                                      1));
-  TANGRAM_ASSIGN_OR_RETURN(details.attention_dropout,
-                           ReadRate(root, {"attention_dropout", "attn_pdrop"},
-                                    family.attention_dropout));
+  TANGRAM_ASSIGN_OR_RETURN(
+      details.norm_epsilon,
+      ReadNumber(root,
+                 {"rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon",
+                  "layernorm_epsilon", "norm_epsilon", "norm_eps"},
+                 1));
+  TANGRAM_ASSIGN_OR_RETURN(
+      details.attention_dropout,
+      ReadRate(root, {"attention_dropout", "attn_pdrop", "attn_dropout_prob"},
+               family.attention_dropout));
   TANGRAM_ASSIGN_OR_RETURN(
       details.hidden_dropout,
-      ReadRate(root, {"hidden_dropout", "resid_pdrop", "dropout"},
+      ReadRate(root,
+               {"hidden_dropout", "resid_pdrop", "residual_dropout", "dropout"},
                family.hidden_dropout));
-  if (const auto dtype = FindAny(root, {"dtype", "torch_dtype"})) {
+  for (const ConfigField* part : {&root, &file}) {
+    const auto dtype = FindAnyOf(*part, {"dtype", "torch_dtype"});
+    if (!dtype.has_value()) continue;
     TANGRAM_ASSIGN_OR_RETURN(details.dtype, dtype->AsName());
+    break;
   }
   TANGRAM_ASSIGN_OR_RETURN(
       details.attention_softcap,

@@ -8,11 +8,13 @@
 
 namespace tangram {
 
-// Reads from a config.json what has no effect on the costs of its layers:
+// Reads from `root`, the part of a config.json about the language model, and
+// from the whole `file` what has no effect on the costs of its layers:
 // rotary positions, the epsilon of norms, dropout, the type of the weights and
 // soft caps. Dropout has the rates of the family where the file leaves it out;
 // other values stay empty.
 absl::StatusOr<ModelDetails> ReadHfDetails(const ConfigField& root,
+                                           const ConfigField& file,
                                            const HfFamily& family);
 
 }  // namespace tangram

@@ -7,6 +7,8 @@
 #include "absl/status/statusor.h"
 #include "common/domain/model_spec.h"
 #include "formats/config/config_field.h"
+#include "formats/config/hf_attention.h"
+#include "formats/config/hf_family.h"
 
 namespace tangram {
 
@@ -16,10 +18,13 @@ struct UnplannedPart {
   double parameters = 0;  // Lacking in the model; negative: in excess.
 };
 
-// Returns all differences between the config.json `root` and the `model` read
-// from it. The model's parameters plus theirs are the published total.
+// Returns all differences between the config.json `file` and the `model` read
+// from it, whose transformer layers mix tokens by `mixers`. The model's
+// parameters plus theirs are those of the published checkpoint, less what is no
+// part of the language model and less modules for multi-token prediction.
 absl::StatusOr<std::vector<UnplannedPart>> HfUnplannedParts(
-    const ConfigField& root, const ModelSpec& model);
+    const ConfigField& file, const HfFoundFamily& found,
+    const std::vector<HfMixer>& mixers, const ModelSpec& model);
 
 }  // namespace tangram
 

@@ -1,6 +1,7 @@
 #include "formats/config/model_fields.h"
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -8,6 +9,7 @@
 #include "common/domain/device.h"
 #include "common/domain/limits.h"
 #include "formats/catalogue/assemble_model.h"
+#include "formats/config/layer_overrides.h"
 
 namespace tangram {
 namespace {
@@ -32,7 +34,9 @@ absl::Status ReadHeads(const ConfigField& root, LayerSpec& layer) {
       layer.head_dim,
       ReadInt(root, "head_dim", layer.hidden_size / layer.num_heads, 1,
               kMaxHeadDim));
-  layer.value_head_dim = layer.head_dim;
+  TANGRAM_ASSIGN_OR_RETURN(
+      layer.value_head_dim,
+      ReadInt(root, "value_head_dim", layer.head_dim, 1, kMaxHeadDim));
   return absl::OkStatus();
 }
 
@@ -101,7 +105,10 @@ absl::StatusOr<Experts> ReadExperts(const ConfigField& field,
       ReadInt(field, "shared_ffn_hidden_size", 0, 0, kMaxFfnHiddenSize));
   if (const auto factor = field.Find("capacity_factor"); factor.has_value()) {
     TANGRAM_ASSIGN_OR_RETURN(moe.expert_capacity_factor,
-                             factor->AsNumber(1, kMaxExpertCapacityFactor));
+                             factor->AsNumber(0, kMaxExpertCapacityFactor));
+    if (moe.expert_capacity_factor > 0 && moe.expert_capacity_factor < 1) {
+      return factor->Error("0, or a number from 1");
+    }
   }
   TANGRAM_ASSIGN_OR_RETURN(moe.expert_group_tokens,
                            ReadInt(field, "group_tokens", 0, 0, kMaxPositions));
@@ -168,6 +175,7 @@ absl::StatusOr<std::vector<LayerSpec>> ReadLayers(const ConfigField& root,
         RequireInt(root, "ffn_hidden_size", kMaxFfnHiddenSize));
   }
   TANGRAM_RETURN_IF_ERROR(ReadSlidingWindow(root, layers));
+  TANGRAM_RETURN_IF_ERROR(ReadLayerOverrides(root, layers));
   return layers;
 }
 
@@ -197,6 +205,7 @@ absl::StatusOr<ModelSpec> ReadModelFields(const ConfigField& root,
                                           "heads",
                                           "kv_heads",
                                           "head_dim",
+                                          "value_head_dim",
                                           "sliding_window",
                                           "latent_attention",
                                           "ffn_hidden_size",
@@ -204,13 +213,15 @@ absl::StatusOr<ModelSpec> ReadModelFields(const ConfigField& root,
                                           "experts",
                                           "vocab_size",
                                           "max_positions",
+                                          "overrides",
                                           "tied_embeddings",
                                           "bias",
                                           "norm_bias",
                                           "qk_norm",
                                           "dtype",
                                           "attention_dropout",
-                                          "hidden_dropout"}));
+                                          "hidden_dropout",
+                                          "unplanned"}));
   TANGRAM_ASSIGN_OR_RETURN(
       const std::string model_name,
       ReadOr(root, "name", name,
@@ -235,6 +246,18 @@ absl::StatusOr<ModelSpec> ReadModelFields(const ConfigField& root,
                            ReadRate(root, "attention_dropout"));
   TANGRAM_ASSIGN_OR_RETURN(model.details.hidden_dropout,
                            ReadRate(root, "hidden_dropout"));
+  if (const auto list = root.Find("unplanned")) {
+    TANGRAM_ASSIGN_OR_RETURN(const std::vector<ConfigField> elements,
+                             list->Elements());
+    if (elements.size() > kMaxUnplannedParts) {
+      return list->Error(
+          absl::StrCat("at most ", kMaxUnplannedParts, " texts"));
+    }
+    for (const ConfigField& element : elements) {
+      TANGRAM_ASSIGN_OR_RETURN(std::string what, element.AsNote());
+      model.details.unplanned.push_back(std::move(what));
+    }
+  }
   return model;
 }
 

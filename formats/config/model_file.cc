@@ -1,6 +1,7 @@
 #include "formats/config/model_file.h"
 
 #include <filesystem>
+#include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -17,17 +18,30 @@
 namespace tangram {
 namespace {
 
-// A download is called config.json, and its folder has the model's name.
-std::string NameFromSource(absl::string_view source_name) {
-  const std::filesystem::path path{std::string(source_name)};
-  const std::string folder = path.parent_path().filename().string();
-  const bool is_download = path.stem() == "config" && !folder.empty();
-  return is_download ? folder : path.stem().string();
+absl::StatusOr<LoadedModel> ParseModelAndUsualLength(
+    absl::string_view text, absl::string_view source_name) {
+  TANGRAM_ASSIGN_OR_RETURN(const ConfigValue value,
+                           ParseConfigText(text, source_name));
+  const ConfigField root(value, std::string(source_name));
+  TANGRAM_RETURN_IF_ERROR(root.CheckMapping());
+  const std::string name = ModelNameOfFile(source_name);
+  LoadedModel loaded;
+  if (!IsHfConfig(root)) {
+    TANGRAM_ASSIGN_OR_RETURN(loaded.model, ReadModelFields(root, name));
+    return loaded;
+  }
+  TANGRAM_ASSIGN_OR_RETURN(HfModel read, ReadHfModel(root, name));
+  loaded.model = std::move(read.model);
+  loaded.sequence_length = read.sequence_length;
+  return loaded;
 }
 
-absl::StatusOr<ModelSpec> LoadByNameOrPath(const std::string& name_or_path) {
+absl::StatusOr<LoadedModel> LoadByNameOrPath(const std::string& name_or_path) {
   absl::StatusOr<ModelSpec> builtin = BuiltinModel(name_or_path);
-  if (builtin.ok()) return builtin;
+  if (builtin.ok()) {
+    return LoadedModel{.model = *std::move(builtin),
+                       .sequence_length = BuiltinSequenceLength(name_or_path)};
+  }
   const absl::StatusOr<std::string> text = ReadConfigFile(name_or_path);
   if (absl::IsNotFound(text.status())) {
     return absl::NotFoundError(
@@ -36,27 +50,40 @@ absl::StatusOr<ModelSpec> LoadByNameOrPath(const std::string& name_or_path) {
                      absl::StrJoin(BuiltinModelNames(), ", ")));
   }
   TANGRAM_RETURN_IF_ERROR(text.status());
-  return ParseModel(*text, name_or_path);
+  return ParseModelAndUsualLength(*text, name_or_path);
 }
 
 }  // namespace
 
+std::string ModelNameOfFile(absl::string_view source_name) {
+  const std::filesystem::path path{std::string(source_name)};
+  const std::string folder = path.parent_path().filename().string();
+  const bool is_download = path.stem() == "config" && !folder.empty();
+  return is_download ? folder : path.stem().string();
+}
+
 absl::StatusOr<ModelSpec> ParseModel(absl::string_view text,
                                      absl::string_view source_name) {
-  TANGRAM_ASSIGN_OR_RETURN(const ConfigValue value,
-                           ParseConfigText(text, source_name));
-  const ConfigField root(value, std::string(source_name));
-  TANGRAM_RETURN_IF_ERROR(root.CheckMapping());
-  const std::string name = NameFromSource(source_name);
-  return IsHfConfig(root) ? ReadHfConfig(root, name)
-                          : ReadModelFields(root, name);
+  TANGRAM_ASSIGN_OR_RETURN(LoadedModel loaded,
+                           ParseModelAndUsualLength(text, source_name));
+  return std::move(loaded.model);
+}
+
+absl::StatusOr<LoadedModel> LoadModelAndUsualLength(
+    const std::string& name_or_path, const ModelOverrides& overrides) {
+  TANGRAM_ASSIGN_OR_RETURN(LoadedModel loaded, LoadByNameOrPath(name_or_path));
+  if (overrides.num_layers.has_value()) {
+    TANGRAM_ASSIGN_OR_RETURN(loaded.model,
+                             ResizeModel(loaded.model, *overrides.num_layers));
+  }
+  return loaded;
 }
 
 absl::StatusOr<ModelSpec> LoadModel(const std::string& name_or_path,
                                     const ModelOverrides& overrides) {
-  TANGRAM_ASSIGN_OR_RETURN(ModelSpec model, LoadByNameOrPath(name_or_path));
-  if (!overrides.num_layers.has_value()) return model;
-  return ResizeModel(model, *overrides.num_layers);
+  TANGRAM_ASSIGN_OR_RETURN(LoadedModel loaded,
+                           LoadModelAndUsualLength(name_or_path, overrides));
+  return std::move(loaded.model);
 }
 
 }  // namespace tangram

@@ -74,6 +74,9 @@ nlohmann::ordered_json ModelToJson(const ModelSpec& model) {
                {"heads", layer.num_heads},
                {"kv_heads", layer.num_kv_heads},
                {"head_dim", layer.head_dim}};
+  if (layer.kv_lora_rank == 0 && layer.value_head_dim != layer.head_dim) {
+    json["value_head_dim"] = layer.value_head_dim;
+  }
   AddSlidingWindow(model, json);
   if (layer.kv_lora_rank > 0) {
     json["latent_attention"] = {{"q_rank", layer.q_lora_rank},

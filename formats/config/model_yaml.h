@@ -9,8 +9,8 @@
 namespace tangram {
 
 // Returns the model file (docs/model-file.md) of `model`; reading it gives an
-// equal model. kUnimplemented if its layers follow no pattern that such a file
-// can express.
+// equal model. kUnimplemented if its layers differ in more than such a
+// file can express.
 absl::StatusOr<std::string> ModelToYaml(const ModelSpec& model);
 
 }  // namespace tangram

@@ -103,9 +103,12 @@ ChosenGpus ChooseGpus(const InventoryNode& node, const ToldTypes& told,
                       absl::Span<const std::string> own_types, bool free_only) {
   ChosenGpus best{.skipped = "no GPUs"};
   std::vector<std::string> others;
+  std::vector<std::string> slices;
   for (InventoryGpus gpus : node.gpus) {
     if (gpus.count > 0 && IsGpuSlice(gpus.name)) {
-      best.skipped = "its GPUs are cut into MIG slices";
+      slices.push_back(absl::StrCat(gpus.count, " ", Shown(gpus.name)));
+      best.skipped = absl::StrCat("its GPUs are cut into MIG slices (",
+                                  absl::StrJoin(slices, ", "), ")");
       continue;
     }
     if (free_only && gpus.count > 0 && gpus.used >= gpus.count) {
@@ -126,6 +129,11 @@ ChosenGpus ChooseGpus(const InventoryNode& node, const ToldTypes& told,
     best.note = absl::StrCat(
         node.name, ": its ", absl::StrJoin(others, " and "),
         " stay unused: ", "a node is planned with GPUs of one type");
+  }
+  if (!best.type.empty() && !slices.empty()) {
+    best.note = absl::StrCat(best.note, best.note.empty() ? "" : "; ",
+                             node.name, ": its ", absl::StrJoin(slices, ", "),
+                             " stay unused: plans use whole GPUs");
   }
   return best;
 }

@@ -6,8 +6,11 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "formats/config/device_catalogue.h"
+#include "formats/config/units.h"
 
 namespace tangram {
 namespace {
@@ -29,7 +32,13 @@ std::string Core(absl::string_view name) {
          absl::ConsumePrefix(&rest, "amd") ||
          absl::ConsumePrefix(&rest, "instinct")) {
   }
-  return std::string(rest);
+  // AMD's names of the module that a card is on and of a virtual machine's view
+  // of a whole card, and the unit of its memory.
+  absl::ConsumeSuffix(&rest, "oam");
+  absl::ConsumeSuffix(&rest, "vf");
+  absl::ConsumeSuffix(&rest, "gb");
+  // Google's name of machines whose network is faster.
+  return absl::StrReplaceAll(rest, {{"mega", ""}});
 }
 
 bool IsCalled(const CatalogueDevice& device, absl::string_view core) {
@@ -39,15 +48,21 @@ bool IsCalled(const CatalogueDevice& device, absl::string_view core) {
          });
 }
 
-// True for A100-40-PCIe and "a100": the name is a prefix up to a dash. False
-// for L40S and "l4".
-bool IsVariant(const CatalogueDevice& device, absl::string_view core) {
-  const std::string& type = device.device.type;
+bool BeginsWith(const std::string& type, absl::string_view core) {
   for (size_t dash = type.find('-'); dash != std::string::npos;
        dash = type.find('-', dash + 1)) {
     if (Core(type.substr(0, dash)) == core) return true;
   }
   return false;
+}
+
+// True for A100-40-PCIe and "a100": the name is a prefix up to a dash, also of
+// an alias: V100-SXM2-16GB and "v100_sxm2". False for L40S and "l4".
+bool IsVariant(const CatalogueDevice& device, absl::string_view core) {
+  return BeginsWith(device.device.type, core) ||
+         absl::c_any_of(device.aliases, [core](const std::string& alias) {
+           return BeginsWith(alias, core);
+         });
 }
 
 bool FitsMemory(const CatalogueDevice& device, double bytes) {
@@ -79,6 +94,62 @@ GpuMatch MatchGpu(absl::string_view name, double memory_bytes) {
   // An exact name wins, whatever memory is reported for it.
   if (match.device == nullptr) match.device = called;
   return match;
+}
+
+std::string CompleteGpuName(absl::string_view name, double memory_bytes) {
+  absl::string_view start = name;
+  if (!absl::ConsumeSuffix(&start, "...")) return std::string(name);
+  std::string core = Core(start);
+  // The unit of the memory may be cut in half: "A100 80G...".
+  if (absl::EndsWith(core, "0g")) core.pop_back();
+  std::string whole;
+  for (const CatalogueDevice& device : DeviceCatalogue()) {
+    if (!FitsMemory(device, memory_bytes)) continue;
+    const auto begins = [&core](const std::string& alias) {
+      return absl::StartsWith(Core(alias), core);
+    };
+    const auto alias = absl::c_find_if(device.aliases, begins);
+    if (alias == device.aliases.end() && !begins(device.device.type)) continue;
+    if (!whole.empty()) return std::string(name);
+    whole = device.device.type;
+  }
+  return whole.empty() ? std::string(name) : whole;
+}
+
+std::vector<std::string> GpuFeatures(absl::string_view features) {
+  std::vector<std::string> names;
+  std::vector<const CatalogueDevice*> seen;
+  for (absl::string_view word :
+       absl::StrSplit(features, absl::ByAnyChar(",&|"), absl::SkipEmpty())) {
+    word = absl::StripAsciiWhitespace(word);
+    // The key of a site's own "KEY:VALUE" or "key=value".
+    word = word.substr(word.find_last_of(":=") + 1);
+    for (const absl::string_view prefix :
+         {"gpu_", "gpu-", "GPU_", "GPU-", "gpu", "GPU"}) {
+      if (absl::ConsumePrefix(&word, prefix)) break;
+    }
+    const GpuMatch match = MatchGpu(word, 0);
+    if (match.device == nullptr || absl::c_linear_search(seen, match.device)) {
+      continue;
+    }
+    seen.push_back(match.device);
+    names.push_back(std::string(word));
+  }
+  return names;
+}
+
+double GpuMemoryOfFeatures(absl::string_view features) {
+  for (const absl::string_view word :
+       absl::StrSplit(features, absl::ByAnyChar(",&|"), absl::SkipEmpty())) {
+    const size_t mark = word.find_first_of(":=");
+    if (mark == absl::string_view::npos) continue;
+    const std::string key = absl::AsciiStrToLower(word.substr(0, mark));
+    if (!absl::StrContains(key, "gpu") || !absl::StrContains(key, "mem")) {
+      continue;
+    }
+    return ParseQuantity(word.substr(mark + 1), Dimension::kBytes).value_or(0);
+  }
+  return 0;
 }
 
 bool IsGpuSlice(absl::string_view name) {

@@ -22,6 +22,19 @@ struct GpuMatch {
 // it. `memory_bytes` of one GPU tells variants apart; 0 if unknown.
 GpuMatch MatchGpu(absl::string_view name, double memory_bytes);
 
+// Returns the whole name of a GPU that a table cut short, "Tesla V100-SXM2...",
+// if the catalogue has exactly one of that beginning and memory. Otherwise, and
+// if nothing was cut, the name as it is.
+std::string CompleteGpuName(absl::string_view name, double memory_bytes);
+
+// Returns the texts among the features of a node that name a GPU of the
+// catalogue, without what sites put before them: "gpu_a100" and
+// "GPU_SKU:V100_SXM2" give "a100" and "V100_SXM2". Each GPU once.
+std::vector<std::string> GpuFeatures(absl::string_view features);
+
+// Returns the memory of one GPU that a feature tells, "GPU_MEM:32GB"; 0: none.
+double GpuMemoryOfFeatures(absl::string_view features);
+
 // True for "a100_3g.20gb": a slice of a GPU, for which there are no plans.
 bool IsGpuSlice(absl::string_view name);
 

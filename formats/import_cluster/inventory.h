@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
+
 namespace tangram {
 
 // GPUs of one type in a node, as a scheduler or driver names them.
@@ -14,6 +16,10 @@ struct InventoryGpus {
   int used = 0;  // GPUs of running jobs, if reported.
   bool operator==(const InventoryGpus&) const = default;
 };
+
+// The reason of a Kubernetes node that is not used for want of GPUs.
+inline constexpr absl::string_view kNoGpuAllocatable =
+    "no GPU can be allocated";
 
 // A node as one source describes it. Values that it does not report are empty
 // or 0.

@@ -3,6 +3,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
+#include "formats/import_cluster/hostfile.h"
 
 namespace tangram {
 namespace {
@@ -16,6 +17,30 @@ std::optional<InventoryFormat> DetectJson(absl::string_view text) {
   if (absl::StrContains(text, "\"nodes\"") ||
       absl::StrContains(text, "\"sinfo\"")) {
     return InventoryFormat::kSlurmJson;
+  }
+  return std::nullopt;
+}
+
+// Detects the texts that tools of drivers print for people.
+std::optional<InventoryFormat> DetectDriverLine(absl::string_view line) {
+  if (absl::StrContains(line, "NVIDIA-SMI") &&
+      absl::StrContains(line, "Driver Version")) {
+    return InventoryFormat::kNvidiaSmiTable;
+  }
+  if (absl::StartsWith(line, "GPU 0: ")) return InventoryFormat::kNvidiaSmiList;
+  if (absl::StrContains(line, "memory.total") ||
+      (absl::StrContains(line, ",") && absl::StartsWith(line, "name"))) {
+    return InventoryFormat::kNvidiaSmiCsv;
+  }
+  if (absl::StrContains(line, "ROCm System Management Interface") ||
+      absl::StartsWith(line, "GPU[0]")) {
+    return InventoryFormat::kRocmSmi;
+  }
+  if (absl::StrContains(line, "MARKET_NAME:")) return InventoryFormat::kAmdSmi;
+  if (absl::StrContains(line, "3D controller") ||
+      absl::StrContains(line, "VGA compatible controller") ||
+      absl::StrContains(line, "Processing accelerators")) {
+    return InventoryFormat::kLspci;
   }
   return std::nullopt;
 }
@@ -35,7 +60,10 @@ std::optional<InventoryFormat> DetectLine(absl::string_view line) {
     return InventoryFormat::kGpuTopology;
   }
   if (absl::StrContains(line, "NODELIST")) return InventoryFormat::kSinfo;
-  return std::nullopt;
+  if (absl::StrContains(line, "HOSTNAMES") && absl::StrContains(line, "GRES")) {
+    return InventoryFormat::kSinfo;
+  }
+  return DetectDriverLine(line);
 }
 
 }  // namespace
@@ -49,6 +77,7 @@ std::optional<InventoryFormat> DetectFormat(absl::string_view text) {
       return format;
     }
   }
+  if (IsHostfile(text)) return InventoryFormat::kHostfile;
   return std::nullopt;
 }
 
@@ -66,6 +95,20 @@ absl::string_view CommandOf(InventoryFormat format) {
       return "kubectl get nodes -o json";
     case InventoryFormat::kNvidiaSmiXml:
       return "nvidia-smi -q -x";
+    case InventoryFormat::kNvidiaSmiTable:
+      return "nvidia-smi";
+    case InventoryFormat::kNvidiaSmiList:
+      return "nvidia-smi -L";
+    case InventoryFormat::kNvidiaSmiCsv:
+      return "nvidia-smi --format=csv";
+    case InventoryFormat::kRocmSmi:
+      return "rocm-smi";
+    case InventoryFormat::kAmdSmi:
+      return "amd-smi static";
+    case InventoryFormat::kLspci:
+      return "lspci";
+    case InventoryFormat::kHostfile:
+      return "a hostfile";
     case InventoryFormat::kGpuTopology:
       return "nvidia-smi topo -m";
     case InventoryFormat::kNcclTests:

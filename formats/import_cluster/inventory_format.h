@@ -15,6 +15,13 @@ enum class InventoryFormat {
   kSlurmJson,         // sinfo --json, scontrol show nodes --json
   kKubernetes,        // kubectl get nodes -o json
   kNvidiaSmiXml,      // nvidia-smi -q -x
+  kNvidiaSmiTable,    // nvidia-smi
+  kNvidiaSmiList,     // nvidia-smi -L
+  kNvidiaSmiCsv,      // nvidia-smi --query-gpu=... --format=csv
+  kRocmSmi,           // rocm-smi --showproductname
+  kAmdSmi,            // amd-smi static
+  kLspci,             // lspci
+  kHostfile,          // a hostfile of MPI or DeepSpeed
   kGpuTopology,       // nvidia-smi topo -m
   kNcclTests,         // all_reduce_perf and the other nccl-tests
 };

@@ -9,9 +9,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
+#include "formats/catalogue/instances.h"
 #include "formats/config/group_fields.h"
 #include "formats/import_cluster/json_fields.h"
 #include "formats/import_cluster/node_set.h"
+#include "formats/import_cluster/resource_slices.h"
 
 namespace tangram {
 namespace {
@@ -27,14 +29,34 @@ constexpr absl::string_view kBlockLabels[] = {
     "cloud.google.com/gce-topology-block", "topology.kubernetes.io/zone",
     "failure-domain.beta.kubernetes.io/zone"};
 
+// A resource of a device plugin, and the labels that name its product, the
+// vendor's own first, then those of clouds: GKE, Karpenter, EKS and its older
+// autoscaler.
 struct Vendor {
   absl::string_view resource;
-  absl::string_view product_label;
+  std::vector<absl::string_view> product_labels;
+  std::vector<absl::string_view> memory_labels;  // In MiB.
 };
-constexpr Vendor kVendors[] = {
-    {"nvidia.com/gpu", "nvidia.com/gpu.product"},
-    {"amd.com/gpu", "amd.com/gpu.product-name"},
-};
+const std::vector<Vendor>& Vendors() {
+  static const auto* const kVendors = new std::vector<Vendor>{
+      {"nvidia.com/gpu",
+       {"nvidia.com/gpu.product", "cloud.google.com/gke-accelerator",
+        "karpenter.k8s.aws/instance-gpu-name",
+        "eks.amazonaws.com/instance-gpu-name", "k8s.amazonaws.com/accelerator"},
+       {"nvidia.com/gpu.memory", "karpenter.k8s.aws/instance-gpu-memory",
+        "eks.amazonaws.com/instance-gpu-memory"}},
+      {"amd.com/gpu",
+       {"amd.com/gpu.product-name", "beta.amd.com/gpu.product-name"},
+       {}},
+      {"gpu.intel.com/i915", {"gpu.intel.com/product"}, {}},
+      {"gpu.intel.com/xe", {"gpu.intel.com/product"}, {}},
+      {"habana.ai/gaudi", {"habana.ai/product"}, {}},
+  };
+  return *kVendors;
+}
+// Labels of the type of a cloud instance.
+constexpr absl::string_view kInstanceLabels[] = {
+    "node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type"};
 constexpr absl::string_view kSlicePrefix = "nvidia.com/mig-";
 
 int CountOf(const json& value) {
@@ -51,14 +73,34 @@ bool IsReady(const json& node) {
                         });
 }
 
-bool HasSlices(const json& allocatable) {
-  if (!allocatable.is_object()) return false;
-  for (const auto& [resource, count] : allocatable.items()) {
-    if (absl::StartsWith(resource, kSlicePrefix) && CountOf(count) > 0) {
-      return true;
+// Adds the slices of a node that has them beside whole GPUs, or alone.
+void AddSlices(const json& allocatable, InventoryNode& node) {
+  if (!allocatable.is_object()) return;
+  for (const auto& [resource, value] : allocatable.items()) {
+    const int count = CountOf(value);
+    absl::string_view slice = resource;
+    if (absl::ConsumePrefix(&slice, kSlicePrefix) && count > 0) {
+      node.gpus.push_back(
+          {.name = absl::StrCat("MIG-", slice), .count = count});
     }
   }
-  return false;
+}
+
+// Returns the product of a node: by the first label that has it. A cloud's name
+// is less exact than the type of the instance, if that is a known one.
+std::string ProductOf(const json& labels, const Vendor& vendor) {
+  for (size_t i = 0; i < vendor.product_labels.size(); ++i) {
+    std::string product = TextOf(At(labels, {vendor.product_labels[i]}));
+    if (i > 0 || product.empty()) {
+      for (const absl::string_view label : kInstanceLabels) {
+        const CloudInstance* const instance =
+            FindInstance(TextOf(At(labels, {label})));
+        if (instance != nullptr) return std::string(instance->gpu);
+      }
+    }
+    if (!product.empty()) return product;
+  }
+  return "";
 }
 
 bool IsShared(const json& labels, absl::string_view product) {
@@ -74,35 +116,36 @@ std::string WhyUnusable(const json& node, const InventoryNode& found) {
   const std::string product = found.gpus.empty() ? "" : found.gpus[0].name;
   if (At(node, {"spec", "unschedulable"}) == json(true)) return "cordoned";
   if (!IsReady(node)) return "not ready";
-  if (absl::StrContains(product, "-MIG-") ||
-      HasSlices(At(node, {"status", "allocatable"}))) {
-    return "its GPUs are cut into MIG slices";
+  if (absl::StrContains(product, "-MIG-")) {
+    return absl::StrCat("its GPUs are cut into MIG slices (", product, ")");
   }
   if (IsShared(labels, product)) {
     return absl::StrCat("pods share its GPUs (",
                         TextOf(At(labels, {"nvidia.com/gpu.replicas"})),
                         " to a GPU)");
   }
-  if (found.gpus.empty()) return "no GPU can be allocated";
+  if (found.gpus.empty()) return std::string(kNoGpuAllocatable);
   return "";
 }
 
 InventoryNode ReadNode(const json& node) {
   const json& labels = At(node, {"metadata", "labels"});
   InventoryNode found{.name = TextOf(At(node, {"metadata", "name"}))};
-  for (const Vendor& vendor : kVendors) {
+  for (const Vendor& vendor : Vendors()) {
     const int count =
         CountOf(At(node, {"status", "allocatable", vendor.resource}));
     if (count == 0) continue;
-    found.gpus.push_back(
-        {.name = TextOf(At(labels, {vendor.product_label})), .count = count});
+    found.gpus.push_back({.name = ProductOf(labels, vendor), .count = count});
+    for (const absl::string_view label : vendor.memory_labels) {
+      double mebibytes = 0;
+      if (found.gpu_memory_bytes == 0 &&
+          absl::SimpleAtod(TextOf(At(labels, {label})), &mebibytes) &&
+          mebibytes > 0) {
+        found.gpu_memory_bytes = mebibytes * kMebibyte;
+      }
+    }
   }
-  double mebibytes = 0;
-  if (absl::SimpleAtod(TextOf(At(labels, {"nvidia.com/gpu.memory"})),
-                       &mebibytes) &&
-      mebibytes > 0) {
-    found.gpu_memory_bytes = mebibytes * kMebibyte;
-  }
+  AddSlices(At(node, {"status", "allocatable"}), found);
   for (const absl::string_view label : kBlockLabels) {
     if (found.network_block.empty()) {
       found.network_block = TextOf(At(labels, {label}));
@@ -120,8 +163,13 @@ absl::StatusOr<std::vector<InventoryNode>> ParseKubernetesNodes(
   NodeSet nodes;
   // `kubectl get node NAME` prints a node without a list around it.
   if (TextOf(At(root, {"kind"})) == "Node") nodes.Add(ReadNode(root));
+  AddResourceSlice(root, nodes);
   for (const json& item : Elements(At(root, {"items"}))) {
-    nodes.Add(ReadNode(item));
+    if (IsResourceSlice(item)) {
+      AddResourceSlice(item, nodes);
+    } else {
+      nodes.Add(ReadNode(item));
+    }
   }
   return nodes.Take();
 }

@@ -18,8 +18,18 @@ void NodeSet::Add(InventoryNode node) {
       known.partitions.push_back(std::move(partition));
     }
   }
-  if (known.gpus.empty()) known.gpus = std::move(node.gpus);
-  if (known.unusable.empty()) known.unusable = std::move(node.unusable);
+  // A node without GPUs of a device plugin may have them as slices of
+  // resources, which are another object.
+  if (known.gpus.empty() && !node.gpus.empty()) {
+    known.gpus = std::move(node.gpus);
+    if (known.gpu_memory_bytes == 0) {
+      known.gpu_memory_bytes = node.gpu_memory_bytes;
+    }
+    if (known.unusable == kNoGpuAllocatable) known.unusable.clear();
+  }
+  if (known.unusable.empty() && node.unusable != kNoGpuAllocatable) {
+    known.unusable = std::move(node.unusable);
+  }
 }
 
 InventoryNode* NodeSet::Find(const std::string& name) {

@@ -7,7 +7,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "formats/import_cluster/driver_text.h"
 #include "formats/import_cluster/gpu_names.h"
+#include "formats/import_cluster/hostfile.h"
 #include "formats/import_cluster/hostlist.h"
 #include "formats/import_cluster/kubernetes.h"
 #include "formats/import_cluster/node_set.h"
@@ -44,8 +46,22 @@ class Reader {
         return AddNodes(source, ParseKubernetesNodes(source.text));
       case InventoryFormat::kScontrolTopology:
         return AddBlocks(source);
+      case InventoryFormat::kHostfile:
+        return AddNodes(source, ParseHostfile(source.text));
       case InventoryFormat::kNvidiaSmiXml:
-        return AddDriver(source);
+        return AddDriver(source, ParseNvidiaSmiXml(source.text));
+      case InventoryFormat::kNvidiaSmiTable:
+        return AddDriver(source, ParseNvidiaSmiTable(source.text));
+      case InventoryFormat::kNvidiaSmiList:
+        return AddDriver(source, ParseNvidiaSmiList(source.text));
+      case InventoryFormat::kNvidiaSmiCsv:
+        return AddDriver(source, ParseNvidiaSmiCsv(source.text));
+      case InventoryFormat::kRocmSmi:
+        return AddDriver(source, ParseRocmSmi(source.text));
+      case InventoryFormat::kAmdSmi:
+        return AddDriver(source, ParseAmdSmi(source.text));
+      case InventoryFormat::kLspci:
+        return AddDriver(source, ParseLspci(source.text));
       case InventoryFormat::kGpuTopology:
         return AddTopology(source);
       case InventoryFormat::kNcclTests:
@@ -91,9 +107,9 @@ class Reader {
     return absl::OkStatus();
   }
 
-  absl::Status AddDriver(const ClusterSource& source) {
-    TANGRAM_ASSIGN_OR_RETURN(InventoryNode node,
-                             ParseNvidiaSmiXml(source.text));
+  absl::Status AddDriver(const ClusterSource& source,
+                         absl::StatusOr<InventoryNode> read) {
+    TANGRAM_ASSIGN_OR_RETURN(InventoryNode node, std::move(read));
     if (source.scope.empty()) {
       return absl::InvalidArgumentError(
           "does not say of which node it is; expected NODE=FILE");
@@ -194,8 +210,10 @@ absl::StatusOr<InventoryFormat> FormatOf(const ClusterSource& source) {
   if (format.has_value()) return *format;
   return absl::InvalidArgumentError(
       "of no known format; expected the output of scontrol show node, scontrol "
-      "show topology, sinfo, kubectl get nodes -o json, nvidia-smi -q -x, "
-      "nvidia-smi topo -m or nccl-tests");
+      "show topology, sinfo, kubectl get nodes -o json, nvidia-smi with or "
+      "without -q -x, -L or --format=csv, nvidia-smi topo -m, rocm-smi, "
+      "amd-smi "
+      "static, lspci, nccl-tests or a hostfile");
 }
 
 }  // namespace

@@ -25,6 +25,12 @@ std::string StateOf(const json& node) {
   return state;
 }
 
+std::string FeaturesOf(const json& node) {
+  std::string features = JoinedText(At(node, {"active_features"}), ",");
+  if (features.empty()) features = JoinedText(At(node, {"features"}), ",");
+  return features;
+}
+
 std::vector<std::string> PartitionsOf(const json& node) {
   std::vector<std::string> partitions;
   for (const json& partition : Elements(At(node, {"partitions"}))) {
@@ -43,6 +49,7 @@ absl::Status AddNode(const json& node, NodeSet& nodes) {
                      .state = StateOf(node),
                      .gres = TextOf(At(node, {"gres"})),
                      .gres_used = TextOf(At(node, {"gres_used"})),
+                     .features = FeaturesOf(node),
                      .reason = TextOf(At(node, {"reason"})),
                      .partitions = PartitionsOf(node)}));
   nodes.Add(std::move(found));

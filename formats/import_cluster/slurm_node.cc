@@ -8,6 +8,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
+#include "formats/import_cluster/gpu_names.h"
 #include "formats/import_cluster/gres.h"
 
 namespace tangram {
@@ -72,6 +73,13 @@ absl::StatusOr<InventoryNode> NodeFromSlurm(const SlurmNode& node) {
                        .partitions = node.partitions,
                        .unusable = WhyUnusable(node.state)};
   TANGRAM_ASSIGN_OR_RETURN(result.gpus, ParseGres(node.gres));
+  // Several sites give the type as a feature beside "gpu:4". Two types of a
+  // node would not tell which of them the resource is.
+  if (result.gpus.size() == 1 && result.gpus[0].name.empty()) {
+    const std::vector<std::string> names = GpuFeatures(node.features);
+    if (names.size() == 1) result.gpus[0].name = names[0];
+    result.gpu_memory_bytes = GpuMemoryOfFeatures(node.features);
+  }
   const absl::StatusOr<std::vector<InventoryGpus>> used =
       ParseGres(node.gres_used);
   if (used.ok()) {

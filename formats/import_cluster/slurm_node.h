@@ -16,6 +16,7 @@ struct SlurmNode {
   std::string state;      // "IDLE+DRAIN", "drain*".
   std::string gres;       // "gpu:a100:8".
   std::string gres_used;  // "gpu:a100:2(IDX:0-1)"; empty: not reported.
+  std::string features;   // "a100,ib"; name GPUs that `gres` leaves untyped.
   std::string reason;     // Administrator's reason for taking it out.
   std::vector<std::string> partitions;
 };

@@ -82,6 +82,12 @@ absl::Status ErrorIn(const Record& record, absl::string_view field,
       absl::StrCat("line ", record.line, ": ", field, ": ", status.message()));
 }
 
+// Features that a reboot changes are active or available; the first hold now.
+std::string Features(const Record& record) {
+  std::string features = record.Get("ActiveFeatures");
+  return features.empty() ? record.Get("AvailableFeatures") : features;
+}
+
 std::vector<std::string> Partitions(const Record& record) {
   return absl::StrSplit(record.Get("Partitions"), ',', absl::SkipEmpty());
 }
@@ -98,6 +104,7 @@ absl::StatusOr<std::vector<InventoryNode>> ParseScontrolNodes(
                            .state = record.Get("State"),
                            .gres = record.Get("Gres"),
                            .gres_used = record.Get("GresUsed"),
+                           .features = Features(record),
                            .reason = record.Get("Reason"),
                            .partitions = Partitions(record)});
         if (!node.ok()) return ErrorIn(record, "Gres", node.status());

@@ -20,6 +20,10 @@
 namespace tangram {
 namespace {
 
+// Titles of %N and NodeList, %n and NodeHost, %o and NodeAddr.
+constexpr absl::string_view kNodeTitles[] = {"NODELIST", "HOSTNAMES",
+                                             "NODE_ADDR"};
+
 struct Column {
   std::string title;
   size_t begin = 0;  // Position in the title line.
@@ -80,17 +84,20 @@ class SinfoTable {
 
   absl::Status AddLine(absl::string_view line, NodeSet& nodes) const {
     const std::vector<std::string> cells = titles_.Cells(line);
-    SlurmNode node{.state = Cell(cells, "STATE"),
-                   .gres = Cell(cells, "GRES"),
-                   .gres_used = Cell(cells, "GRES_USED"),
-                   .reason = Cell(cells, "REASON")};
+    SlurmNode node{
+        .state = Cell(cells, "STATE"),
+        .gres = Cell(cells, "GRES"),
+        .gres_used = Cell(cells, "GRES_USED"),
+        .features = FirstOf(cells, {"ACTIVE_FEATURES", "FEATURES_ACT",
+                                    "AVAIL_FEATURES", "FEATURES"}),
+        .reason = Cell(cells, "REASON")};
     const std::string partition = Cell(cells, "PARTITION");
     if (!partition.empty()) {
       // sinfo marks the default partition with '*'.
       node.partitions = {std::string(absl::StripSuffix(partition, "*"))};
     }
     TANGRAM_ASSIGN_OR_RETURN(const std::vector<std::string> names,
-                             ExpandHostlist(Cell(cells, "NODELIST")));
+                             ExpandHostlist(FirstOf(cells, kNodeTitles)));
     for (const std::string& name : names) {
       node.name = name;
       TANGRAM_ASSIGN_OR_RETURN(InventoryNode found, NodeFromSlurm(node));
@@ -100,6 +107,15 @@ class SinfoTable {
   }
 
  private:
+  std::string FirstOf(const std::vector<std::string>& cells,
+                      absl::Span<const absl::string_view> titles) const {
+    for (const absl::string_view title : titles) {
+      std::string cell = Cell(cells, title);
+      if (!cell.empty()) return cell;
+    }
+    return "";
+  }
+
   std::string Cell(const std::vector<std::string>& cells,
                    absl::string_view title) const {
     const int index = titles_.Find(title);
@@ -132,7 +148,12 @@ absl::StatusOr<std::vector<InventoryNode>> ParseSinfoTable(
     if (line.empty()) continue;
     if (!table.has_value()) {
       Titles titles(line);
-      if (titles.Find("NODELIST") < 0) continue;  // -l prints the date first.
+      // -l prints the date first.
+      if (!absl::c_any_of(kNodeTitles, [&](absl::string_view title) {
+            return titles.Find(title) >= 0;
+          })) {
+        continue;
+      }
       TANGRAM_RETURN_IF_ERROR(CheckTitles(titles));
       table.emplace(std::move(titles));
       continue;

@@ -293,7 +293,7 @@ TEST_P(PlannerConformanceTest, RefusesConstraintsThatItDoesNotMeet) {
                              HasSubstr(field));
   };
   request.constraints.exclude_nodes = {request.cluster->nodes[1].name};
-  EXPECT_THAT(Plan(request), refuses("constraints: planner"));
+  EXPECT_THAT(Plan(request), refuses("constraints: without node "));
   request.constraints = {};
   request.pipeline_microbatch_size = 2;
   EXPECT_THAT(Plan(request), refuses("pipeline_microbatch_size: 2; planner"));

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "formats/config/config_field.h"
-#include "formats/config/hf_unplanned.h"
+#include "formats/config/hf_config.h"
 #include "formats/config/model_file.h"
 #include "formats/config/model_yaml.h"
 #include "formats/import_cluster/gres.h"
@@ -32,6 +32,7 @@ using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 using ::testing::UnorderedElementsAre;
 
 TEST(ImportFixturesTest, ExpandsHostlistsAsScontrolDoes) {
@@ -155,10 +156,11 @@ TEST(ImportFixturesTest, ReadsKubernetesNodes) {
               ElementsAre("a100-40", "t4", "v100-16-sxm2"));
   EXPECT_EQ(found.num_gpus, 7 + 8 + 16);  // One A100 cannot be allocated.
   EXPECT_THAT(found.skipped,
-              UnorderedElementsAre("cordoned-0: cordoned", "dead-0: not ready",
-                                   "shared-0: pods share its GPUs (4 to a GPU)",
-                                   "mig-0: its GPUs are cut into MIG slices",
-                                   "cpu-0: no GPU can be allocated"));
+              UnorderedElementsAre(
+                  "cordoned-0: cordoned", "dead-0: not ready",
+                  "shared-0: pods share its GPUs (4 to a GPU)",
+                  StartsWith("mig-0: its GPUs are cut into MIG slices ("),
+                  "cpu-0: no GPU can be allocated"));
 }
 
 TEST(ImportFixturesTest, ReadsTopologies) {
@@ -245,12 +247,12 @@ TEST(ImportFixturesTest, CountsTheParametersOfPublicModels) {
   for (const auto& [name, entry] : (*data)["models"].items()) {
     SCOPED_TRACE(name);
     const std::string text = entry["config"].dump();
-    ASSERT_OK_AND_ASSIGN(const ModelSpec model, ParseModel(text, name));
     ASSERT_OK_AND_ASSIGN(const ConfigValue value, ParseConfigText(text, name));
-    ASSERT_OK_AND_ASSIGN(const std::vector<UnplannedPart> parts,
-                         HfUnplannedParts(ConfigField(value, name), model));
+    ASSERT_OK_AND_ASSIGN(const HfModel hf,
+                         ReadHfModel(ConfigField(value, name), name));
+    const ModelSpec& model = hf.model;
     double total = ParameterCount(model);
-    for (const UnplannedPart& part : parts) total += part.parameters;
+    for (const UnplannedPart& part : hf.unplanned) total += part.parameters;
     EXPECT_DOUBLE_EQ(total, entry["total"].get<double>());
 
     ASSERT_OK_AND_ASSIGN(const std::string yaml, ModelToYaml(model));

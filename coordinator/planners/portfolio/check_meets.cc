@@ -13,8 +13,9 @@ absl::Status CheckMeets(const PlannerInfo& planner,
   others.runtime.clear();
   if (!planner.features.constraints && !others.none()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("constraints: planner ", planner.name,
-                     " meets none but --runtime auto and any; expected none"));
+        absl::StrCat("constraints: ", DescribeConstraints(others).front(),
+                     "; planner ", planner.name,
+                     " meets none but runtime auto and any"));
   }
   if (!planner.features.constraints && request.pipeline_microbatch_size > 0) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -57,6 +57,9 @@ absl::StatusOr<const GroupPlan*> GroupPlans::Plan(const NodeGroup& group,
 
 absl::StatusOr<std::optional<GroupPlan>> GroupPlans::PlanBy(
     const PlanOnePipeline& plan, const NodeGroup& group, int samples) const {
+  // A demanded microbatch need not divide the group's share.
+  const int size = request_.pipeline_microbatch_size;
+  if (size > 0 && samples % size != 0) return std::nullopt;
   TANGRAM_ASSIGN_OR_RETURN(PlanResult result, plan(RequestFor(group, samples)));
   if (!result.plan.has_value()) return std::nullopt;
   return GroupPlan{.plan = *std::move(result.plan),

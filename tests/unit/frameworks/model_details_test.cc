@@ -72,13 +72,15 @@ TEST(ModelDetailsTest, WhatAFrameworkDoesNotTakeIsALoss) {
   PlannedTraining planned = Llama31();
   planned.model.details.dtype = "bfloat16";
   planned.model.details.logit_softcap = 30;
+  planned.model.details.unplanned = {"attention sinks"};
   ASSERT_OK_AND_ASSIGN(const FrameworkExport exported,
                        ExportPlan("galvatron", planned));
   EXPECT_THAT(
       exported.framework_losses,
       ElementsAre("model.rope_scaling: llama3 by 8; becomes none",
                   "model.dtype: bfloat16; becomes fp16, the plan's --precision",
-                  "model.logit_softcap: 30; becomes none"));
+                  "model.logit_softcap: 30; becomes none",
+                  "model.unplanned: attention sinks; becomes none"));
   const std::string yaml = ContentOf(exported, "runtime.yaml");
   EXPECT_THAT(yaml, AllOf(HasSubstr("rotary_base: 500000\n"),
                           HasSubstr(" norm_epsilon: 1.0e-05\n"),

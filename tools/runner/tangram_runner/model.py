@@ -31,6 +31,8 @@ class Layer:
     experts_per_token: int = 0
     expert_ffn_hidden_size: int = 0
     shared_expert_ffn_hidden_size: int = 0
+    expert_capacity_factor: float = 0
+    expert_group_tokens: int = 0
     vocab_size: int = 0
     max_position_embeddings: int = 0
     tied_embeddings: bool = False

@@ -22,11 +22,13 @@ LARGEST = {
     "experts_per_token": limits.MAX_EXPERTS,
     "expert_ffn_hidden_size": limits.MAX_HIDDEN_SIZE,
     "shared_expert_ffn_hidden_size": limits.MAX_HIDDEN_SIZE,
+    "expert_group_tokens": limits.MAX_POSITIONS,
     "vocab_size": limits.MAX_VOCABULARY,
     "max_position_embeddings": limits.MAX_POSITIONS,
 }
 EXPERT_FIELDS = ("num_experts", "experts_per_token", "expert_ffn_hidden_size",
-                 "shared_expert_ffn_hidden_size")
+                 "shared_expert_ffn_hidden_size", "expert_capacity_factor",
+                 "expert_group_tokens")
 SWITCHES = tuple(field.name for field in dataclasses.fields(Layer)
                  if field.type in (bool, "bool") and field.name != "rotary")
 
@@ -34,7 +36,7 @@ SWITCHES = tuple(field.name for field in dataclasses.fields(Layer)
 def read_layers(model):
     """The layers of a Record of the model."""
     types = [_layer(spec) for spec in model.records(
-        "layer_types", ("kind", *LARGEST, *SWITCHES), limits.MAX_LAYERS)]
+        "layer_types", ("kind", *LARGEST, *SWITCHES, "expert_capacity_factor"), limits.MAX_LAYERS)]
     layers = []
     for run in model.records("layers", ("layer_type", "count"), limits.MAX_LAYERS):
         kind = run.integer("layer_type", 0, len(types) - 1)
@@ -65,7 +67,8 @@ def _layer(spec):
         needed.add("vocab_size")
     layer = Layer(kind, **{name: spec.integer(name, int(name in needed), most)
                            for name, most in LARGEST.items()},
-                  **{name: spec.boolean(name) for name in SWITCHES})
+                  **{name: spec.boolean(name) for name in SWITCHES},
+                  expert_capacity_factor=spec.number("expert_capacity_factor"))
     if kind != "TRANSFORMER" or not layer.num_experts:
         reason = "num_experts is 0" if kind == "TRANSFORMER" else f"the layer is {kind}"
         for name in EXPERT_FIELDS:

@@ -8,6 +8,8 @@ from .operators import operator_at
 
 def check_supported(plan):
     """Raises NotSupported or PlanError. The plan has the sizes that will run."""
+    if any(layer.expert_capacity_factor for layer in plan.layers):
+        raise NotSupported("experts with a capacity factor")
     for r, pipeline in enumerate(plan.pipelines):
         for stage in pipeline.stages:
             where = plan.stage_name(r, stage.index)

@@ -44,6 +44,30 @@ TEST_F(MakePlanRequestTest, FillsInDefaults) {
   EXPECT_EQ(request.training.precision, Precision::kFp16);
 }
 
+TEST_F(MakePlanRequestTest, WithoutAFileTheNodesAreCloudInstances) {
+  options_.cluster = {.nodes = "p4d.24xlarge=4,p5.48xlarge=2"};
+  ASSERT_OK_AND_ASSIGN(const PlanRequest request, MakePlanRequest(options_));
+  EXPECT_EQ(request.cluster->num_gpus(), 48);
+}
+
+TEST_F(MakePlanRequestTest, AConfigFileTellsTheSequenceOfItsFirstTraining) {
+  options_.model.name_or_file = folder_ / "config.json";
+  const auto write = [&](const char* more) {
+    std::ofstream(folder_ / "config.json")
+        << R"({"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2,
+               "num_attention_heads": 4, "intermediate_size": 128,
+               "vocab_size": 100)"
+        << more << "}";
+  };
+  write(R"(, "max_position_embeddings": 4096)");
+  ASSERT_OK_AND_ASSIGN(const PlanRequest request, MakePlanRequest(options_));
+  EXPECT_EQ(request.training.sequence_length, 4096);
+  write(R"(, "max_position_embeddings": 131072)");
+  EXPECT_THAT(MakePlanRequest(options_),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("--seq: missing")));
+}
+
 TEST_F(MakePlanRequestTest, AModelWithoutDropoutIsPlannedWithout) {
   ASSERT_OK_AND_ASSIGN(const PlanRequest builtin, MakePlanRequest(options_));
   EXPECT_TRUE(builtin.training.dropout);

@@ -20,8 +20,8 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 // An answer with one stage on each of `num_gpus` GPUs.
-PlannerAnswer Answer(const std::string& planner, double iteration_time_s,
-                     int num_gpus) {
+PlannerAnswer AnswerOf(const std::string& planner, double iteration_time_s,
+                       int num_gpus) {
   PlanFile file{.model = testing::TestModel(4)};
   file.result.closed_form_s = 1.5 * iteration_time_s;
   file.provenance.wall_s = 0.25;
@@ -51,10 +51,10 @@ PlannerAnswer NoPlan(const std::string& planner) {
 std::vector<PlannerAnswer> FourAnswers() {
   std::vector<PlannerAnswer> answers;
   answers.push_back(NoPlan("narrow"));
-  answers.push_back(Answer("slow", 12, 2));
+  answers.push_back(AnswerOf("slow", 12, 2));
   answers.push_back(
       {.planner = "picky", .file = absl::InvalidArgumentError("batch: 7")});
-  answers.push_back(Answer("fast", 10, 4));
+  answers.push_back(AnswerOf("fast", 10, 4));
   answers.back().frameworks = {"megatron", "flagscale"};
   SortByTime(answers);
   return answers;
@@ -85,12 +85,12 @@ TEST(PrintComparisonTest, ShowsFiguresAndReasons) {
 }
 
 TEST(PrintComparisonTest, TheTableIsNoWiderThanAPage) {
-  PlannerAnswer single = Answer("megatron-uniform", 0.0156, 128);
+  PlannerAnswer single = AnswerOf("megatron-uniform", 0.0156, 128);
   single.file->result.closed_form_s = 0.38;
   single.file->provenance.wall_s = 227e-6;
   single.frameworks = {"torchtitan", "a", "b", "c", "d", "e",
                        "f",          "g", "h", "i", "j", "k"};
-  PlannerAnswer several = Answer("hexiscale", 0.018, 64);
+  PlannerAnswer several = AnswerOf("hexiscale", 0.018, 64);
   PlanResult& result = several.file->result;
   for (int r = 0; r < 16; ++r) {
     result.replicated_evaluation.pipelines.push_back(result.evaluation);

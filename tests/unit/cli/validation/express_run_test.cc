@@ -1,6 +1,7 @@
 #include "cli/validation/express_run.h"
 
 #include "cli/validation/run_parts.h"
+#include "cli/validation/runtime_habits.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/measured_runs.h"
@@ -129,7 +130,7 @@ TEST(ExpressRunTest, LinksOfAProfileCountWhereTheRowStatesNone) {
 
 TEST(ExpressRunTest, Tf32RunsAtHalfTheRateOfBf16) {
   MeasuredRun measured = GptRun();
-  measured.framework = "Sailor (Megatron-DeepSpeed)";
+  measured.framework = "HomeGrown 1.0";
   ASSERT_OK_AND_ASSIGN(const ExpressedRun ampere, ExpressRun(measured));
   measured.gpu = "V100-32";
   ASSERT_OK_AND_ASSIGN(const ExpressedRun volta, ExpressRun(measured));
@@ -137,6 +138,43 @@ TEST(ExpressRunTest, Tf32RunsAtHalfTheRateOfBf16) {
   EXPECT_DOUBLE_EQ(ampere.cluster.nodes[0].device.peak_flops.fp32, 156e12);
   // Volta has no such units.
   EXPECT_DOUBLE_EQ(volta.cluster.nodes[0].device.peak_flops.fp32, 15.7e12);
+}
+
+TEST(ExpressRunTest, FlashAttention2IsSlowerFromHopperOn) {
+  MeasuredRun measured = GptRun();
+  measured.framework = "PyTorch FSDP";
+  for (const char* gpu : {"H100", "GB200"}) {
+    measured.gpu = gpu;
+    ASSERT_OK_AND_ASSIGN(const CatalogueDevice* device,
+                         FindRunDevice(gpu, true));
+    ASSERT_OK_AND_ASSIGN(const ExpressedRun run, ExpressRun(measured));
+    EXPECT_DOUBLE_EQ(run.cluster.nodes[0].device.efficiency.attention_fraction,
+                     0.65 * device->device.efficiency.attention_fraction);
+  }
+}
+
+TEST(ExpressRunTest, CollectivesOfTpHideWhereTheRowSaysSo) {
+  MeasuredRun measured = GptRun();
+  ASSERT_OK_AND_ASSIGN(const ExpressedRun shown, ExpressRun(measured));
+  measured.notes = "tp-comm-overlap on";
+  ASSERT_OK_AND_ASSIGN(const ExpressedRun hidden, ExpressRun(measured));
+
+  EXPECT_DOUBLE_EQ(hidden.cluster.nodes[0].intra_node.bandwidth_bytes_per_s,
+                   kHiddenTpLinkFactor *
+                       shown.cluster.nodes[0].intra_node.bandwidth_bytes_per_s);
+}
+
+TEST(ExpressRunTest, BenchmarksBalanceExperts) {
+  MeasuredRun measured = GptRun();
+  measured.framework = "Megatron Bridge 26.02";
+  measured.num_experts = 8;
+  measured.experts_per_token = 2;
+  measured.ffn_hidden_size = 4096;
+  ASSERT_OK_AND_ASSIGN(const ExpressedRun run, ExpressRun(measured));
+  EXPECT_EQ(run.model.layers[1].expert_capacity_factor, 1);
+  measured.framework = "Megatron-Core 0.8";
+  ASSERT_OK_AND_ASSIGN(const ExpressedRun real, ExpressRun(measured));
+  EXPECT_EQ(real.model.layers[1].expert_capacity_factor, 0);
 }
 
 TEST(ExpressRunTest, NeedsHardwareAndBatch) {

@@ -66,6 +66,23 @@ TEST(ModelOfRunTest, LlamaIsGatedAndHasNoBiases) {
   EXPECT_FALSE(model.layers[9].tied_embeddings);
 }
 
+TEST(ModelOfRunTest, SharedHeadsDoNotMakeAnMlpGated) {
+  MeasuredRun run = GptRun();
+  run.model = "Nemotron-4 15B";
+  run.num_kv_heads = 4;
+  run.ffn_hidden_size = 3584;
+  EXPECT_FALSE(ModelOfRun(run)->layers[1].gated_mlp);
+  run.model = "Falcon 40B";
+  EXPECT_TRUE(ModelOfRun(run)->layers[1].gated_mlp);
+  run.ffn_hidden_size = 4096;  // 4 h.
+  EXPECT_FALSE(ModelOfRun(run)->layers[1].gated_mlp);
+  // Both have rotary positions and no biases.
+  EXPECT_EQ(ModelOfRun(run)->layers[0].max_position_embeddings, 0);
+  EXPECT_FALSE(ModelOfRun(run)->layers[1].linear_bias);
+  run.model = "Llama3-1B";
+  EXPECT_TRUE(ModelOfRun(run)->layers[1].gated_mlp);
+}
+
 TEST(ModelOfRunTest, NotesMayTellThatTheMlpIsGated) {
   MeasuredRun run = GptRun();
   run.notes = "SwiGLU and rotary positions";

@@ -84,9 +84,33 @@ TEST(HabitsOfTest, FsdpShardsAllState) {
   EXPECT_EQ(HabitsOf("PyTorch FSDP").attention_factor, 1);
 }
 
-TEST(HabitsOfTest, SailorRunsFp32ProductsInTf32) {
-  EXPECT_TRUE(HabitsOf("Sailor (Megatron-DeepSpeed)").tf32);
-  EXPECT_FALSE(HabitsOf("Megatron-DeepSpeed").tf32);
+TEST(HabitsOfTest, TorchTitansTensorParallelismSplitsTheSequence) {
+  EXPECT_TRUE(HabitsOf("torchtitan").sequence_parallel);
+  EXPECT_TRUE(HabitsOf("torchtitan (FSDP2 + TP)").sequence_parallel);
+  EXPECT_FALSE(HabitsOf("PyTorch FSDP").sequence_parallel);
+}
+
+TEST(HabitsOfTest, OnlyTransformerEngineHasTheAttentionOfHopper) {
+  for (const char* name : {"Megatron-Core 0.8", "Megatron Bridge 26.02"}) {
+    EXPECT_EQ(HabitsOf(name).attention_factor_on_hopper, 1) << name;
+  }
+  for (const char* name :
+       {"PyTorch FSDP", "Composer FSDP", "InternEvo", "HomeGrown 1.0"}) {
+    EXPECT_LT(HabitsOf(name).attention_factor_on_hopper, 1) << name;
+  }
+}
+
+TEST(HabitsOfTest, NvidiasRecipesReplayGraphsSince2606) {
+  const RuntimeHabits eager = HabitsOf("Megatron Bridge 26.04.01 NeMo");
+  const RuntimeHabits graphs = HabitsOf("Megatron Bridge 26.06 NeMo");
+  EXPECT_GT(eager.host_factor, 1);
+  EXPECT_LT(graphs.host_factor, 1);
+  EXPECT_EQ(eager.elementwise_factor_on_blackwell, 1);
+  EXPECT_GT(graphs.elementwise_factor_on_blackwell, 1);
+  EXPECT_EQ(HabitsOf("Megatron Bridge 25.09 NeMo").host_factor,
+            eager.host_factor);
+  EXPECT_EQ(HabitsOf("Megatron Bridge 26.08 NeMo").host_factor,
+            graphs.host_factor);
 }
 
 TEST(HabitsOfTest, SailorsStagesWaitForTransfers) {

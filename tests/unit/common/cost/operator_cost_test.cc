@@ -15,6 +15,13 @@ using ::tangram::testing::TestTraining;
 // samples a microbatch. So 1,024 tokens and 2^20 elements of residual stream.
 constexpr double kElements = 1 << 20;
 
+// A product of 1,024 columns in and `columns` out for each of `tokens`: 2 FLOPs
+// a weight at 1e14 a second, and 2 bytes an element at 1e12.
+double ProductSeconds(double tokens, double columns) {
+  return 2 * tokens * 1024 * columns / 1e14 +
+         2 * (tokens * 1024 + 1024 * columns + tokens * columns) / 1e12;
+}
+
 class OperatorCostTest : public ::testing::Test {
  protected:
   OperatorCost Estimate(OpKind op, const StageParallelism& parallelism = {}) {
@@ -49,10 +56,9 @@ TEST_F(OperatorCostTest, WithoutDropoutResidualsKeepNothing) {
   EXPECT_EQ(Estimate(OpKind::kEmbedding).saved_bytes, 0);
 }
 
-TEST_F(OperatorCostTest, ProjectionsGoByFlops) {
-  // 2·1024·1024·3072 FLOPs at 1e14 a second; backward twice.
+TEST_F(OperatorCostTest, ProjectionsGoByFlopsAndBytes) {
   const OperatorCost qkv = Estimate(OpKind::kQkvProjection);
-  EXPECT_DOUBLE_EQ(qkv.forward_s, 6442450944.0 / 1e14);
+  EXPECT_DOUBLE_EQ(qkv.forward_s, ProductSeconds(1024, 3072));
   EXPECT_DOUBLE_EQ(qkv.backward_s, 2 * qkv.forward_s);
   EXPECT_EQ(qkv.forward_comm_s, 0);
   EXPECT_EQ(qkv.dense_parameters, 1024 * 3072);
@@ -63,9 +69,9 @@ TEST_F(OperatorCostTest, ProjectionsGoByFlops) {
 
 TEST_F(OperatorCostTest, TensorParallelismSplitsProductsAndReducesResults) {
   const OperatorCost up = Estimate(OpKind::kMlpUp, {.tp_degree = 4});
-  // 2·1024·1024·4096/4 FLOPs. Backward also all-reduces 2^21 bytes over 4
+  // A quarter of 4,096 columns. Backward also all-reduces 2^21 bytes over 4
   // ranks at 100 GB/s: 2·3/4·2^21 / 1e11 = 3.145728e-5.
-  EXPECT_DOUBLE_EQ(up.forward_s, 2147483648.0 / 1e14);
+  EXPECT_DOUBLE_EQ(up.forward_s, ProductSeconds(1024, 1024));
   EXPECT_DOUBLE_EQ(up.backward_comm_s, 3.145728e-5);
   EXPECT_DOUBLE_EQ(up.backward_s, 2 * up.forward_s + 3.145728e-5);
   EXPECT_EQ(up.dense_parameters, 1024 * 1024);
@@ -106,9 +112,11 @@ TEST_F(OperatorCostTest, ElementwiseOperatorsGoByBytes) {
 
 TEST_F(OperatorCostTest, HeadKeepsItsLogitsInFp32) {
   const OperatorCost head = Estimate(OpKind::kHead);
-  // Product 2·1024·1024·1000 / 1e14; loss (2 + 12) bytes a logit.
+  // The loss moves 2 + 16 bytes a logit, and 2 + 12 backward.
   const double logits = 1024.0 * 1000;
-  EXPECT_DOUBLE_EQ(head.forward_s, 2097152000.0 / 1e14 + 14 * logits / 1e12);
+  const double product_s = ProductSeconds(1024, 1000);
+  EXPECT_DOUBLE_EQ(head.forward_s, product_s + 18 * logits / 1e12);
+  EXPECT_DOUBLE_EQ(head.backward_s, 2 * product_s + 14 * logits / 1e12);
   EXPECT_EQ(head.saved_bytes, 2 * kElements + 4 * logits);
   EXPECT_EQ(head.workspace_bytes, 2 * logits);
   EXPECT_EQ(Estimate(OpKind::kHead, {.tp_degree = 2}).workspace_bytes, logits);
@@ -120,6 +128,25 @@ TEST_F(OperatorCostTest, AFusedLossKeepsTheLogitsAlone) {
   const double logits = 1024.0 * 1000;
   EXPECT_EQ(head.saved_bytes, 2 * kElements + 2 * logits);
   EXPECT_EQ(head.workspace_bytes, 2 * logits);
+  // It reads the 16-bit logits twice, and writes them once.
+  EXPECT_DOUBLE_EQ(head.forward_s,
+                   ProductSeconds(1024, 1000) + 6 * logits / 1e12);
+}
+
+TEST_F(OperatorCostTest, Fp8ProductsCastWhatTheyRead) {
+  device_.peak_flops.bf16 = 1e14;
+  training_.precision = Precision::kFp8;
+  device_.peak_flops.fp8 = 0;
+  const OperatorCost bf16 = Estimate(OpKind::kMlpUp);
+  device_.peak_flops.fp8 = 2e14;
+  const OperatorCost fp8 = Estimate(OpKind::kMlpUp);
+  // Half of the arithmetic, but 3 bytes for each of 2^20 elements of input and,
+  // backward, 4 times as many of the output's gradient.
+  const double saved_s = 4096.0 * 2 * kElements / 2e14;
+  EXPECT_DOUBLE_EQ(fp8.forward_s,
+                   bf16.forward_s - saved_s + 3 * kElements / 1e12);
+  EXPECT_DOUBLE_EQ(fp8.backward_s,
+                   bf16.backward_s - 2 * saved_s + 12 * kElements / 1e12);
 }
 
 TEST_F(OperatorCostTest, VocabularyIsSharedByTensorParallelRanks) {
@@ -141,7 +168,8 @@ TEST_F(OperatorCostTest, ReplicasAndContextRanksShareTheTokens) {
   EXPECT_DOUBLE_EQ(Estimate(OpKind::kMlpUp, {.dp_degree = 2}).forward_s,
                    one.forward_s);
   const OperatorCost half = Estimate(OpKind::kMlpUp, {.cp_degree = 2});
-  EXPECT_DOUBLE_EQ(half.forward_s, one.forward_s / 2);
+  EXPECT_DOUBLE_EQ(one.forward_s, ProductSeconds(1024, 4096));
+  EXPECT_DOUBLE_EQ(half.forward_s, ProductSeconds(512, 4096));
   EXPECT_DOUBLE_EQ(half.saved_bytes, one.saved_bytes / 2);
 }
 
@@ -162,10 +190,13 @@ TEST_F(OperatorCostTest, MeasurementsReplaceComputeButNotCollectives) {
 
 TEST_F(OperatorCostTest, Bf16TakesTheTimeOfFp32WhereThereIsNoBf16) {
   const double fp16_s = Estimate(OpKind::kMlpUp).forward_s;
+  const double memory_s =
+      ProductSeconds(1024, 4096) - 2.0 * 1024 * 1024 * 4096 / 1e14;
   device_.peak_flops.fp32 = device_.peak_flops.fp16 / 8;
   device_.peak_flops.bf16 = 0;
   training_.precision = Precision::kBf16;
-  EXPECT_DOUBLE_EQ(Estimate(OpKind::kMlpUp).forward_s, 8 * fp16_s);
+  EXPECT_NEAR(Estimate(OpKind::kMlpUp).forward_s - memory_s,
+              8 * (fp16_s - memory_s), 1e-15);
 }
 
 }  // namespace

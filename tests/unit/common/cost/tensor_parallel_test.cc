@@ -40,7 +40,10 @@ TEST_F(TensorParallelTest, FirstProductGathersOverXAndReducesOverY) {
   EXPECT_DOUBLE_EQ(up.forward_comm_s, kOuterSweepS + inner_sweep_s);
   // The input is gathered again behind 4.3e-5 s of compute.
   EXPECT_DOUBLE_EQ(up.backward_comm_s, kOuterSweepS + inner_sweep_s);
-  EXPECT_DOUBLE_EQ(up.forward_s - up.forward_comm_s, 2147483648.0 / 1e14);
+  // 512 columns in and 2,048 out for each of 1,024 tokens.
+  EXPECT_DOUBLE_EQ(up.forward_s - up.forward_comm_s,
+                   2147483648.0 / 1e14 +
+                       2.0 * (1024 * 512 + 512 * 2048 + 1024 * 2048) / 1e12);
   EXPECT_EQ(up.dense_parameters, 1024 * 1024);
 }
 

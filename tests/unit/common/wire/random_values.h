@@ -213,6 +213,7 @@ class RandomValues {
                          .dtype = Name("dtype"),
                          .attention_softcap = 1.0 * Int(0, 50),
                          .logit_softcap = 1.0 * Int(0, 30)};
+    for (int i = Int(0, 2); i > 0; --i) details.unplanned.push_back(Name("x"));
     if (Bool()) details.attention_dropout = 0.1 * Int(0, 10);
     if (Bool()) details.hidden_dropout = 0.1 * Int(0, 10);
     if (Bool()) {

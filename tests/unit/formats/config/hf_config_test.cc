@@ -273,11 +273,12 @@ TEST(HfConfigTest, UntiesAndTiesAsTheFileSays) {
   }
 }
 
-TEST(HfConfigTest, ListsTheKnownModelTypes) {
+TEST(HfConfigTest, RefusesWhatItCannotDescribeAndNamesTheNearest) {
   EXPECT_THAT(ParseModel(Base("qwen3_moe", "mamba2"), "f.json"),
               StatusIs(absl::StatusCode::kUnimplemented,
                        AllOf(HasSubstr("f.json: model_type: mamba2; expected"),
-                             HasSubstr("deepseek_v3, gemma, glm4_moe"))));
+                             HasSubstr("state-space (Mamba) layers"),
+                             HasSubstr("The nearest family is llama"))));
 }
 
 TEST(HfConfigTest, NamesFieldValueAndWhatWasExpected) {

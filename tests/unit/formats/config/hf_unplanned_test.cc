@@ -3,7 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "formats/config/model_file.h"
+#include "formats/config/document.h"
+#include "formats/config/hf_config.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
@@ -15,11 +16,9 @@ using ::testing::IsEmpty;
 
 std::vector<UnplannedPart> PartsOf(const std::string& text) {
   const auto value = ParseConfigText(text, "f");
-  const auto model = ParseModel(text, "f");
-  EXPECT_TRUE(value.ok() && model.ok()) << model.status();
-  const auto parts = HfUnplannedParts(ConfigField(*value, "f"), *model);
-  EXPECT_TRUE(parts.ok()) << parts.status();
-  return *parts;
+  const auto read = ReadHfModel(ConfigField(*value, "f"), "f");
+  EXPECT_TRUE(read.ok()) << read.status();
+  return read->unplanned;
 }
 
 TEST(HfUnplannedPartsTest, CountsWhatOpt350mHasDifferently) {

@@ -60,12 +60,49 @@ TEST(ModelToYamlTest, TellsWhichLayersHaveAWindow) {
                               "every: 2}\n"));
 }
 
-TEST(ModelToYamlTest, RefusesLayersWithoutAPattern) {
+TEST(ModelToYamlTest, WritesLayersWithoutAPatternAsOverrides) {
   ASSERT_OK_AND_ASSIGN(ModelSpec model, BuiltinModel("llama2-7b"));
   model.layers[3].ffn_hidden_size *= 2;
+  for (const int i : {1, 2, 8}) {
+    model.layers[i].num_kv_heads = 8;
+    model.layers[i].value_head_dim = 64;
+  }
+  LayerSpec& moe = model.layers[6];
+  moe.ffn_hidden_size = 0;
+  moe.num_experts = 4;
+  moe.experts_per_token = 2;
+  moe.expert_ffn_hidden_size = 100;
+  ASSERT_OK_AND_ASSIGN(const std::string yaml, ModelToYaml(model));
+  EXPECT_THAT(yaml, HasSubstr("  - {layers: \"0-1,7\", kv_heads: 8, "
+                              "value_head_dim: 64}\n"
+                              "  - {layers: \"2\", ffn_hidden_size: 22016}\n"
+                              "  - {layers: \"5\", experts: {count: 4, "));
+  ASSERT_OK_AND_ASSIGN(const ModelSpec read, ParseModel(yaml, "f"));
+  EXPECT_EQ(read.layers, model.layers);
+}
+
+TEST(ModelToYamlTest, WritesDenseLayersBetweenMixtures) {
+  ASSERT_OK_AND_ASSIGN(ModelSpec model, BuiltinModel("mixtral-8x7b"));
+  for (const int i : {1, 4, 5}) {
+    model.layers[i] = {.hidden_size = 4096,
+                       .num_heads = 32,
+                       .num_kv_heads = 8,
+                       .head_dim = 128,
+                       .value_head_dim = 128,
+                       .ffn_hidden_size = 999,
+                       .gated_mlp = true};
+  }
+  ASSERT_OK_AND_ASSIGN(const std::string yaml, ModelToYaml(model));
+  ASSERT_OK_AND_ASSIGN(const ModelSpec read, ParseModel(yaml, "f"));
+  EXPECT_EQ(read.layers, model.layers);
+}
+
+TEST(ModelToYamlTest, RefusesLayersThatDifferInTheirNorms) {
+  ASSERT_OK_AND_ASSIGN(ModelSpec model, BuiltinModel("llama2-7b"));
+  model.layers[3].norm_bias = true;
   EXPECT_THAT(ModelToYaml(model),
               StatusIs(absl::StatusCode::kUnimplemented,
-                       HasSubstr("its layers follow no pattern")));
+                       HasSubstr("differ in what a model file cannot tell")));
 }
 
 }  // namespace

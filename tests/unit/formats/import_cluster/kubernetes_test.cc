@@ -11,6 +11,7 @@
 namespace tangram {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string NodeJson(const std::string& labels, const std::string& spec,
@@ -70,9 +71,106 @@ TEST(ParseKubernetesNodesTest, SaysWhyANodeCannotBeUsed) {
                      "", kFour))
           .unusable,
       HasSubstr("MIG"));
+}
+
+TEST(ParseKubernetesNodesTest, KeepsSlicesBesideWholeGpus) {
+  const InventoryNode node = Parse(NodeJson(
+      kT4, "", R"("nvidia.com/gpu": "2", "nvidia.com/mig-1g.5gb": "7")"));
+  EXPECT_EQ(node.unusable, "");
+  EXPECT_THAT(node.gpus,
+              ElementsAre(InventoryGpus{.name = "Tesla-T4", .count = 2},
+                          InventoryGpus{.name = "MIG-1g.5gb", .count = 7}));
+}
+
+// A cloud's label names the GPU, but the type of its machine tells which one.
+TEST(ParseKubernetesNodesTest, ReadsTheLabelsOfClouds) {
+  const struct {
+    std::string labels;
+    std::string name;
+  } cases[] = {
+      {R"("cloud.google.com/gke-accelerator": "nvidia-h100-80gb")",
+       "nvidia-h100-80gb"},
+      {R"("cloud.google.com/gke-accelerator": "nvidia-tesla-a100",
+          "node.kubernetes.io/instance-type": "a2-ultragpu-8g")",
+       "A100-80"},
+      {R"("node.kubernetes.io/instance-type": "p4de.24xlarge")", "A100-80"},
+      {R"("k8s.amazonaws.com/accelerator": "nvidia-tesla-v100",
+          "beta.kubernetes.io/instance-type": "p3dn.24xlarge")",
+       "V100-32"},
+      {R"("karpenter.k8s.aws/instance-gpu-name": "l4")", "l4"},
+      {R"("kubernetes.azure.com/accelerator": "nvidia",
+          "node.kubernetes.io/instance-type": "Standard_ND96isr_H100_v5")",
+       "H100"},
+      {R"("nvidia.com/gpu.product": "NVIDIA-L40S",
+          "node.kubernetes.io/instance-type": "p5.48xlarge")",
+       "NVIDIA-L40S"},
+  };
+  for (const auto& c : cases) {
+    const InventoryNode node = Parse(NodeJson(c.labels, "", kFour));
+    ASSERT_EQ(node.gpus.size(), 1u) << c.labels;
+    EXPECT_EQ(node.gpus[0].name, c.name) << c.labels;
+  }
+  EXPECT_DOUBLE_EQ(
+      Parse(NodeJson(R"("karpenter.k8s.aws/instance-gpu-name": "a100",
+                        "karpenter.k8s.aws/instance-gpu-memory": "40960")",
+                     "", kFour))
+          .gpu_memory_bytes,
+      40960.0 * 1048576);
+}
+
+TEST(ParseKubernetesNodesTest, ReadsTheDevicePluginsOfOtherVendors) {
+  const InventoryNode amd =
+      Parse(NodeJson(R"("amd.com/gpu.product-name": "AMD_Instinct_MI300X_OAM")",
+                     "", R"("amd.com/gpu": "8")"));
+  EXPECT_THAT(amd.gpus, ElementsAre(InventoryGpus{
+                            .name = "AMD_Instinct_MI300X_OAM", .count = 8}));
+  const InventoryNode intel =
+      Parse(NodeJson(R"("gpu.intel.com/product": "Max_1550")", "",
+                     R"("gpu.intel.com/i915": "4")"));
+  EXPECT_THAT(intel.gpus,
+              ElementsAre(InventoryGpus{.name = "Max_1550", .count = 4}));
+}
+
+// Devices as the drivers of dynamic resource allocation publish them:
+// attributes under "basic" before v1, beside the name since.
+std::string SliceJson(const std::string& devices) {
+  return absl::StrCat(
+      R"({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice",
+          "metadata": {"name": "n1-gpu"}, "spec": {"driver": "gpu.nvidia.com",
+          "nodeName": "n1", "devices": [)",
+      devices, "]}}");
+}
+
+TEST(ParseKubernetesNodesTest, ReadsResourceSlices) {
+  constexpr char kAttributes[] =
+      R"("attributes": {"type": {"string": "gpu"},
+         "productName": {"string": "NVIDIA A100-SXM4-80GB"}},
+         "capacity": {"memory": {"value": "81920Mi"}})";
+  constexpr char kSlice[] =
+      R"({"name": "gpu-0-mig-9", "attributes": {"type": {"string": "mig"},
+          "profile": {"string": "1g.10gb"},
+          "productName": {"string": "NVIDIA A100-SXM4-80GB"}}})";
+  const InventoryNode node = Parse(SliceJson(
+      absl::StrCat(R"({"name": "gpu-0", "basic": {)", kAttributes, "}}, ",
+                   R"({"name": "gpu-1", )", kAttributes, "}, ", kSlice)));
+  EXPECT_EQ(node.name, "n1");
   EXPECT_THAT(
-      Parse(NodeJson(kT4, "", R"("nvidia.com/mig-1g.5gb": "7")")).unusable,
-      HasSubstr("MIG"));
+      node.gpus,
+      ElementsAre(InventoryGpus{.name = "NVIDIA A100-SXM4-80GB", .count = 2},
+                  InventoryGpus{.name = "MIG-1g.10gb", .count = 1}));
+  EXPECT_DOUBLE_EQ(node.gpu_memory_bytes, 81920.0 * 1048576);
+}
+
+TEST(ParseKubernetesNodesTest, JoinsANodeWithItsResourceSlices) {
+  const std::string nodes = NodeJson("", "", R"("cpu": "8")");
+  const std::string slice = SliceJson(
+      R"({"name": "gpu-0", "attributes": {"productName":
+          {"string": "NVIDIA L4"}}})");
+  const InventoryNode node =
+      Parse(absl::StrCat(nodes.substr(0, nodes.size() - 2), ", ", slice, "]}"));
+  EXPECT_EQ(node.unusable, "");
+  EXPECT_THAT(node.gpus,
+              ElementsAre(InventoryGpus{.name = "NVIDIA L4", .count = 1}));
 }
 
 }  // namespace

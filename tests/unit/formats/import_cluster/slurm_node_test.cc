@@ -48,6 +48,23 @@ TEST(NodeFromSlurmTest, CountsGpusInUse) {
   EXPECT_EQ(node.unusable, "");
 }
 
+TEST(NodeFromSlurmTest, TakesTheTypeOfUntypedGpusFromFeatures) {
+  const auto name = [](const std::string& gres, const std::string& features) {
+    const auto node = NodeFromSlurm(
+        {.name = "n1", .state = "IDLE", .gres = gres, .features = features});
+    EXPECT_TRUE(node.ok()) << node.status();
+    return node->gpus.empty() ? "none" : node->gpus[0].name;
+  };
+  EXPECT_EQ(name("gpu:4", "ib,icelake,a100"), "a100");
+  EXPECT_EQ(name("gpu:4", "GPU_SKU:V100_SXM2,GPU_MEM:32GB"), "V100_SXM2");
+  EXPECT_EQ(name("gpu:8", "gpu_h100&nvme"), "h100");
+  // A type of the resource itself holds, and two features tell nothing.
+  EXPECT_EQ(name("gpu:t4:4", "a100"), "t4");
+  EXPECT_EQ(name("gpu:4", "a100,v100"), "");
+  EXPECT_EQ(name("gpu:4", "ib,nvme"), "");
+  EXPECT_EQ(name("", "a100"), "none");
+}
+
 TEST(NodeFromSlurmTest, SaysTheAdministratorsReason) {
   ASSERT_OK_AND_ASSIGN(
       const InventoryNode node,

@@ -25,6 +25,7 @@ using testing::SilentObserver;
 PlanRequest TwoNodes(double between_bytes_per_s) {
   DeviceSpec slow = testing::TestDevice("SLOW");
   slow.peak_flops.fp16 /= 3;
+  slow.memory_bandwidth_bytes_per_s /= 3;
   return {.cluster = testing::TestCluster(
               {{.name = "fast", .device = testing::TestDevice()},
                {.name = "slow", .device = slow}},

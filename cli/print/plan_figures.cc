@@ -1,0 +1,56 @@
+#include "cli/print/plan_figures.h"
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/format.h"
+
+namespace tangram {
+
+std::vector<EvaluatedPlan> PipelinesOf(const PlanResult& result) {
+  if (result.plan) return {{*result.plan, result.evaluation}};
+  std::vector<EvaluatedPlan> pipelines;
+  const auto& replicas = result.replicated_plan->pipelines;
+  for (size_t r = 0; r < replicas.size(); ++r) {
+    pipelines.push_back(
+        {replicas[r].plan, result.replicated_evaluation.pipelines[r]});
+  }
+  return pipelines;
+}
+
+int NumGpus(const PipelinePlan& plan) {
+  std::set<GpuId> gpus;
+  for (const PlacedStage& stage : plan.stages) {
+    gpus.insert(stage.gpus.begin(), stage.gpus.end());
+  }
+  return static_cast<int>(gpus.size());
+}
+
+PlanFigures FiguresOf(const PlanFile& file) {
+  PlanFigures figures{.iteration_time_s = file.result.iteration_time_s(),
+                      .planning_s = file.provenance.wall_s};
+  if (file.result.closed_form_s > 0) {
+    figures.predicted_s = file.result.closed_form_s;
+  }
+  const std::vector<EvaluatedPlan> pipelines = PipelinesOf(file.result);
+  figures.num_pipelines = static_cast<int>(pipelines.size());
+  for (const EvaluatedPlan& pipeline : pipelines) {
+    figures.memory_fraction =
+        std::max(figures.memory_fraction, MemoryFraction(pipeline.evaluation));
+    figures.num_stages += pipeline.plan.num_stages();
+    figures.num_gpus += NumGpus(pipeline.plan);
+  }
+  return figures;
+}
+
+std::string WhyNone(const absl::StatusOr<PlanFile>& answer) {
+  if (!answer.ok()) return std::string(answer.status().message());
+  const std::optional<Infeasible>& why = answer->result.infeasible;
+  if (!why.has_value()) return "no plan";
+  if (why->bytes_short <= 0) return why->reason;
+  return absl::StrCat(why->reason, " (", FormatBytes(why->bytes_short),
+                      " short on each GPU)");
+}
+
+}  // namespace tangram

@@ -1,0 +1,33 @@
+#include "formats/config/hf_names.h"
+
+namespace tangram {
+
+std::optional<ConfigField> FindAnyOf(const ConfigField& root, HfNames names) {
+  for (const absl::string_view key : names) {
+    if (std::optional<ConfigField> field = root.Find(key)) return field;
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<int> RequireAnyInt(const ConfigField& root, HfNames names,
+                                  int max, int fallback) {
+  if (const auto field = FindAnyOf(root, names)) return field->AsInt(1, max);
+  if (fallback > 0) return fallback;
+  return root.MissingError(names.front(), "a positive integer");
+}
+
+absl::StatusOr<int> ReadAnyInt(const ConfigField& root, HfNames names,
+                               int fallback, int min, int max) {
+  const std::optional<ConfigField> field = FindAnyOf(root, names);
+  if (!field.has_value()) return fallback;
+  return field->AsInt(min, max);
+}
+
+absl::StatusOr<bool> ReadAnyFlag(const ConfigField& root, HfNames names,
+                                 bool fallback) {
+  const std::optional<ConfigField> field = FindAnyOf(root, names);
+  if (!field.has_value()) return fallback;
+  return field->AsBool();
+}
+
+}  // namespace tangram

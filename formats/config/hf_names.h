@@ -1,0 +1,34 @@
+#ifndef TANGRAM_FORMATS_CONFIG_HF_NAMES_H_
+#define TANGRAM_FORMATS_CONFIG_HF_NAMES_H_
+
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "formats/config/config_field.h"
+
+// Fields of a HuggingFace config.json that have several names: each family of
+// models chose its own.
+namespace tangram {
+
+using HfNames = absl::Span<const absl::string_view>;
+
+// Returns the field under the first of `names` that the file has.
+std::optional<ConfigField> FindAnyOf(const ConfigField& root, HfNames names);
+
+// Returns the integer under the first of `names`, from 1 to `max`. Without any
+// of them, `fallback` if it is positive, else an error that names the first.
+absl::StatusOr<int> RequireAnyInt(const ConfigField& root, HfNames names,
+                                  int max, int fallback = 0);
+
+// Returns the integer from `min` to `max`, or the flag, under the first of
+// `names`, or `fallback`.
+absl::StatusOr<int> ReadAnyInt(const ConfigField& root, HfNames names,
+                               int fallback, int min, int max);
+absl::StatusOr<bool> ReadAnyFlag(const ConfigField& root, HfNames names,
+                                 bool fallback);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_FORMATS_CONFIG_HF_NAMES_H_

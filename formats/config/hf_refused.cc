@@ -1,0 +1,151 @@
+#include "formats/config/hf_refused.h"
+
+#include <optional>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+
+namespace tangram {
+namespace {
+
+constexpr char kEncoder[] =
+    "attention that looks ahead, and encoders, are not modelled";
+constexpr char kStateSpace[] = "state-space (Mamba) layers are not modelled";
+constexpr char kRecurrent[] = "recurrent layers are not modelled";
+constexpr char kCross[] = "layers with cross-attention are not modelled";
+constexpr char kWideResidual[] =
+    "a residual stream of several copies (hyper-connections) is not modelled";
+constexpr char kPerLayer[] =
+    "embeddings of each layer, and layers that share keys and values, are not "
+    "modelled";
+constexpr char kDiffusion[] = "a diffusion model is not a language model";
+constexpr char kNoAttention[] =
+    "layers without attention or without an MLP are not modelled";
+constexpr char kLatentExperts[] =
+    "experts of another width than the layer are not modelled";
+
+// Types of models, and those that begin with a name that ends in '*'.
+constexpr struct {
+  absl::string_view type;
+  const char* reason;
+  absl::string_view nearest;
+} kRefusedTypes[] = {
+    {"albert", kEncoder, "gpt2"},
+    {"bamba", kStateSpace, "llama"},
+    {"bart", kEncoder, "opt"},
+    {"bert*", kEncoder, "gpt2"},
+    {"deberta*", kEncoder, "gpt2"},
+    {"deci", kNoAttention, "llama"},
+    {"deepseek_ref", kWideResidual, "deepseek_v3"},
+    {"deepseek_v4*", kWideResidual, "deepseek_v3"},
+    {"distilbert", kEncoder, "gpt2"},
+    {"electra", kEncoder, "gpt2"},
+    {"falcon_h1", kStateSpace, "llama"},
+    {"falcon_mamba", kStateSpace, "llama"},
+    {"flux", kDiffusion, ""},
+    {"gemma3n*", kPerLayer, "gemma3_text"},
+    {"jamba", kStateSpace, "mixtral"},
+    {"kimi_linear", kRecurrent, "deepseek_v3"},
+    {"lfm2*", "convolution layers are not modelled", "llama"},
+    {"longcat*", "layers with two attentions are not modelled", "deepseek_v3"},
+    {"ltx*", kDiffusion, ""},
+    {"mamba*", kStateSpace, "llama"},
+    {"marian", kEncoder, "opt"},
+    {"mbart", kEncoder, "opt"},
+    {"minimax", kRecurrent, "mixtral"},
+    {"minimax_text_01", kRecurrent, "mixtral"},
+    {"mllama*", kCross, "llama"},
+    {"modernbert", kEncoder, "gpt2"},
+    {"mt5", kEncoder, "llama"},
+    {"nemotron-nas", kNoAttention, "llama"},
+    {"nemotron_h*", kStateSpace, "nemotron"},
+    {"pegasus", kEncoder, "opt"},
+    {"plamo2", kStateSpace, "llama"},
+    {"recurrent_gemma", kRecurrent, "gemma"},
+    {"roberta", kEncoder, "gpt2"},
+    {"rwkv*", kRecurrent, "llama"},
+    {"t5*", kEncoder, "llama"},
+    {"umt5", kEncoder, "llama"},
+    {"wan", kDiffusion, ""},
+    {"whisper", kEncoder, "gpt2"},
+    {"xlm-roberta*", kEncoder, "gpt2"},
+    {"xlnet", kEncoder, "gpt2"},
+    {"zamba*", kStateSpace, "llama"},
+};
+
+// Fields that betray such layers whatever the type. A field counts unless it is
+// null, false or 0.
+constexpr struct {
+  absl::string_view field;
+  const char* reason;
+  absl::string_view nearest;
+} kRefusedFields[] = {
+    {"_class_name", kDiffusion, ""},
+    {"altup_num_inputs", kPerLayer, "gemma3_text"},
+    {"attn_layer_period", kStateSpace, "mixtral"},
+    {"block_configs", kNoAttention, "llama"},
+    {"cross_attention_layers", kCross, "llama"},
+    {"hc_mult", kWideResidual, "deepseek_v3"},
+    {"hidden_size_per_layer_input", kPerLayer, "gemma3_text"},
+    {"hybrid_override_pattern", kStateSpace, "nemotron"},
+    {"is_encoder_decoder", kEncoder, "opt"},
+    {"kda_layers", kRecurrent, "deepseek_v3"},
+    {"linear_attn_config", kRecurrent, "deepseek_v3"},
+    {"mamba_d_state", kStateSpace, "llama"},
+    {"mamba_num_heads", kStateSpace, "nemotron"},
+    {"moe_latent_size", kLatentExperts, "deepseek_v3"},
+    {"num_kv_shared_layers", kPerLayer, "gemma3_text"},
+    {"routed_expert_hidden_size", kLatentExperts, "deepseek_v3"},
+    {"ssm_state_size", kStateSpace, "llama"},
+    {"use_double_wide_mlp", kPerLayer, "gemma3_text"},
+};
+
+bool Matches(absl::string_view pattern, absl::string_view type) {
+  return absl::EndsWith(pattern, "*")
+             ? absl::StartsWith(type, pattern.substr(0, pattern.size() - 1))
+             : type == pattern;
+}
+
+bool IsSet(const ConfigField& field) {
+  const absl::StatusOr<std::string> text = field.AsText();
+  return !text.ok() || (*text != "false" && *text != "False" && *text != "0");
+}
+
+}  // namespace
+
+absl::Status RefuseHf(const ConfigField& text, absl::string_view reason,
+                      absl::string_view nearest) {
+  std::string what = absl::StrCat("a model that can be planned; ", reason);
+  if (!nearest.empty()) {
+    absl::StrAppend(&what, ". The nearest family is ", nearest,
+                    ": `tangram import model` of one of its files makes a "
+                    "model file to change (docs/model-file.md)");
+  }
+  const std::optional<ConfigField> field = text.Find("model_type");
+  const absl::Status error = field.has_value()
+                                 ? field->Error(what)
+                                 : text.MissingError("model_type", what);
+  return absl::UnimplementedError(error.message());
+}
+
+absl::Status CheckHfModelled(const ConfigField& text, const ConfigField& file,
+                             absl::string_view type) {
+  for (const auto& refused : kRefusedTypes) {
+    if (Matches(refused.type, type)) {
+      return RefuseHf(text, refused.reason, refused.nearest);
+    }
+  }
+  for (const ConfigField* root : {&text, &file}) {
+    for (const auto& refused : kRefusedFields) {
+      const std::optional<ConfigField> field = root->Find(refused.field);
+      if (field.has_value() && IsSet(*field)) {
+        return RefuseHf(*root, refused.reason, refused.nearest);
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tangram

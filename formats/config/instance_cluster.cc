@@ -1,0 +1,93 @@
+#include "formats/config/instance_cluster.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/domain/limits.h"
+#include "formats/catalogue/instances.h"
+#include "formats/config/cluster_file.h"
+#include "formats/config/device_catalogue.h"
+#include "formats/config/nearest_name.h"
+
+namespace tangram {
+namespace {
+
+// Share of a line rate that collectives reach; see devices.yaml.
+constexpr double kAchievedShare = 0.9;
+
+absl::StatusOr<const CloudInstance*> InstanceOf(const NodeCount& wanted) {
+  const auto& [name, count] = wanted;
+  const CloudInstance* const instance = FindInstance(name);
+  if (instance == nullptr) {
+    std::vector<absl::string_view> known;
+    for (const CloudInstance& each : CloudInstances()) {
+      known.push_back(each.name);
+    }
+    const absl::string_view nearest = NearestName(name, known);
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--nodes: ", absl::Utf8SafeCEscape(name),
+        "; expected a type of cloud instance",
+        nearest.empty() ? ", such as p5.48xlarge; describe others in a file"
+                        : absl::StrCat(", such as ", nearest),
+        ", or --cluster FILE with it"));
+  }
+  if (FindDevice(instance->gpu) == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--nodes: ", instance->name, ": has ", instance->gpus, " x ",
+        instance->gpu,
+        ", which the device catalogue lacks; describe it in a file for "
+        "--cluster: {name: mine, nodes: ",
+        count, ", gpus_per_node: ", instance->gpus,
+        ", gpu: {type: ..., peak_tflops: ..., memory: ..., memory_bandwidth: "
+        "...}}"));
+  }
+  if (count < 1 || count > kMaxNodes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--nodes: ", instance->name, "=", count,
+        "; expected a positive number of nodes, at most ", kMaxNodes));
+  }
+  return instance;
+}
+
+std::string GigabytesPerSecond(double gigabit_per_s) {
+  return absl::StrCat(gigabit_per_s * kAchievedShare / 8, " GB/s");
+}
+
+// Writes the group as a cluster file does.
+std::string GroupText(const CloudInstance& instance, int nodes) {
+  return absl::StrCat(
+      "  - {name: ", instance.name, ", gpu: ", instance.gpu, ", nodes: ", nodes,
+      ", gpus_per_node: ", instance.gpus, ", inter_node: {bandwidth: ",
+      GigabytesPerSecond(instance.nics * instance.gigabit_per_s),
+      ", pair_bandwidth: ", GigabytesPerSecond(instance.gigabit_per_s),
+      ", latency: ", instance.remote_memory ? "20 us" : "50 us", "}}\n");
+}
+
+}  // namespace
+
+absl::StatusOr<Cluster> InstanceCluster(absl::Span<const NodeCount> counts) {
+  std::string text = "name: instances\ngroups:\n";
+  std::vector<Assumption> networks;
+  for (const NodeCount& wanted : counts) {
+    TANGRAM_ASSIGN_OR_RETURN(const CloudInstance* const instance,
+                             InstanceOf(wanted));
+    networks.push_back(
+        {absl::StrCat("groups[", networks.size(), "].inter_node"),
+         GigabytesPerSecond(instance->nics * instance->gigabit_per_s),
+         absl::StrCat(instance->cloud, " ", instance->name, ": ",
+                      instance->nics, " x ", instance->gigabit_per_s,
+                      " Gbit/s ", instance->fabric)});
+    absl::StrAppend(&text, GroupText(*instance, wanted.second));
+  }
+  absl::StatusOr<Cluster> cluster = ParseCluster(text, "--nodes");
+  if (cluster.ok()) {
+    cluster->assumptions.insert(cluster->assumptions.begin(), networks.begin(),
+                                networks.end());
+  }
+  return cluster;
+}
+
+}  // namespace tangram

@@ -1,0 +1,320 @@
+#include "formats/import_cluster/driver_text.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "formats/config/group_fields.h"
+#include "formats/config/units.h"
+#include "formats/import_cluster/gpu_names.h"
+#include "formats/import_cluster/text_parts.h"
+
+namespace tangram {
+namespace {
+
+constexpr double kMebibyteOfDriver = 1 << 20;
+constexpr char kCutIntoSlices[] = "its GPUs are cut into MIG slices";
+constexpr int kMaxPcieFigure = 64;
+
+void CountNamed(absl::string_view name, InventoryNode& node) {
+  const auto it = absl::c_find_if(
+      node.gpus, [name](const InventoryGpus& g) { return g.name == name; });
+  if (it != node.gpus.end()) {
+    ++it->count;
+  } else {
+    node.gpus.push_back({.name = std::string(name), .count = 1});
+  }
+}
+
+template <typename T>
+void KeepSmaller(T value, T& least) {
+  if (value > 0 && (least == 0 || value < least)) least = value;
+}
+
+absl::StatusOr<InventoryNode> Checked(InventoryNode node,
+                                      absl::string_view command) {
+  int count = 0;
+  for (const InventoryGpus& gpus : node.gpus) count += gpus.count;
+  if (count >= 1 && count <= kMaxGpusPerNode) return node;
+  return absl::InvalidArgumentError(
+      absl::StrCat(count, " GPUs; expected the output of ", command,
+                   " with 1 to ", kMaxGpusPerNode));
+}
+
+std::vector<absl::string_view> LinesOf(absl::string_view text) {
+  std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
+  for (absl::string_view& line : lines) {
+    line = absl::StripTrailingAsciiWhitespace(line);
+  }
+  return lines;
+}
+
+// Returns the words of a cell of a table.
+std::vector<absl::string_view> WordsIn(absl::string_view cell) {
+  return absl::StrSplit(cell, absl::ByAnyChar(" \t"), absl::SkipEmpty());
+}
+
+// The row of a GPU in the table: "|   0  NVIDIA A100-SXM4-40GB   On  | ...".
+struct TableGpu {
+  std::string name;
+  double memory_bytes = 0;
+};
+
+constexpr absl::string_view kModes[] = {"On",   "Off", "N/A",
+                                        "WDDM", "TCC", "MCDM"};
+
+// Reads the first cell of the first line of a GPU: its number, its name and
+// whether persistence mode is on. Empty for any other line.
+std::optional<std::string> NameInRow(absl::string_view line) {
+  const std::vector<absl::string_view> cells = absl::StrSplit(line, '|');
+  if (cells.size() < 4) return std::nullopt;
+  std::vector<absl::string_view> words = WordsIn(cells[1]);
+  int number = 0;
+  if (words.size() < 3 || !absl::SimpleAtoi(words[0], &number)) {
+    return std::nullopt;
+  }
+  const absl::string_view mode = words.back();
+  // On Windows, the model of the driver.
+  if (!absl::c_linear_search(kModes, mode)) return std::nullopt;
+  // The second cell has the address on the bus: "00000000:07:00.0 Off".
+  if (!absl::StrContains(cells[2], ":")) return std::nullopt;
+  words.erase(words.begin());
+  words.pop_back();
+  std::string name;
+  for (const absl::string_view word : words) {
+    absl::StrAppend(&name, name.empty() ? "" : " ", word);
+  }
+  return name;
+}
+
+// Reads "0MiB / 40960MiB" in the second line of a GPU.
+double MemoryInRow(absl::string_view line) {
+  const std::vector<absl::string_view> cells = absl::StrSplit(line, '|');
+  for (const absl::string_view cell : cells) {
+    const std::vector<absl::string_view> words = WordsIn(cell);
+    double mebibytes = 0;
+    if (words.size() == 3 && words[1] == "/" &&
+        absl::SimpleAtod(absl::StripSuffix(words[2], "MiB"), &mebibytes) &&
+        absl::EndsWith(words[2], "MiB")) {
+      return mebibytes * kMebibyteOfDriver;
+    }
+  }
+  return 0;
+}
+
+// Returns the memory of a line "    SIZE: 196592 MB" or "... : 206141652992".
+double BytesAtEnd(absl::string_view value, double plain_scale) {
+  return ParseQuantity(value, Dimension::kBytes, plain_scale).value_or(0);
+}
+
+// Returns what follows "<key>:" in a line, whatever stands before the key.
+std::optional<absl::string_view> ValueOf(absl::string_view line,
+                                         absl::string_view key) {
+  const std::string lower = absl::AsciiStrToLower(line);
+  const size_t at = lower.find(absl::StrCat(key, ":"));
+  if (at == std::string::npos) return std::nullopt;
+  return absl::StripAsciiWhitespace(line.substr(at + key.size() + 1));
+}
+
+// The titles of a csv line, in lower case and without units.
+std::vector<std::string> CsvTitles(absl::string_view line) {
+  std::vector<std::string> titles;
+  for (absl::string_view title : absl::StrSplit(line, ',')) {
+    title = title.substr(0, title.find('['));
+    titles.push_back(absl::AsciiStrToLower(absl::StripAsciiWhitespace(title)));
+  }
+  return titles;
+}
+
+class CsvRow {
+ public:
+  CsvRow(const std::vector<std::string>& titles, absl::string_view line)
+      : titles_(titles), cells_(absl::StrSplit(line, ',')) {}
+
+  bool IsWhole() const { return cells_.size() == titles_.size(); }
+
+  absl::string_view Get(absl::string_view title) const {
+    for (size_t i = 0; i < titles_.size() && i < cells_.size(); ++i) {
+      if (titles_[i] == title) return absl::StripAsciiWhitespace(cells_[i]);
+    }
+    return "";
+  }
+
+  // nvidia-smi counts memory in MiB, also with --format=nounits.
+  double Bytes(absl::string_view title) const {
+    const absl::string_view text = Get(title);
+    double mebibytes = 0;
+    if (absl::SimpleAtod(absl::StripSuffix(text, "MiB"), &mebibytes)) {
+      return mebibytes * kMebibyteOfDriver;
+    }
+    return 0;
+  }
+
+  int Small(absl::string_view title) const {
+    int number = 0;
+    const bool valid = absl::SimpleAtoi(Get(title), &number);
+    return valid && number > 0 && number <= kMaxPcieFigure ? number : 0;
+  }
+
+ private:
+  const std::vector<std::string>& titles_;
+  std::vector<absl::string_view> cells_;
+};
+
+}  // namespace
+
+absl::StatusOr<InventoryNode> ParseNvidiaSmiTable(absl::string_view text) {
+  std::vector<TableGpu> gpus;
+  InventoryNode node;
+  for (const absl::string_view line : LinesOf(text)) {
+    if (const auto name = NameInRow(line)) {
+      gpus.push_back({.name = *name});
+    } else if (const double bytes = MemoryInRow(line); bytes > 0) {
+      if (!gpus.empty() && gpus.back().memory_bytes == 0) {
+        gpus.back().memory_bytes = bytes;
+      }
+    } else if (absl::StrContains(line, "MIG devices:")) {
+      node.unusable = kCutIntoSlices;
+    }
+  }
+  for (const TableGpu& gpu : gpus) {
+    CountNamed(CompleteGpuName(gpu.name, gpu.memory_bytes), node);
+    KeepSmaller(gpu.memory_bytes, node.gpu_memory_bytes);
+  }
+  return Checked(std::move(node), "nvidia-smi");
+}
+
+absl::StatusOr<InventoryNode> ParseNvidiaSmiList(absl::string_view text) {
+  InventoryNode node;
+  for (const absl::string_view raw : LinesOf(text)) {
+    absl::string_view line = absl::StripLeadingAsciiWhitespace(raw);
+    if (absl::StartsWith(line, "MIG ")) {
+      const std::vector<absl::string_view> words = WordsIn(line);
+      node.unusable = absl::StrCat(kCutIntoSlices, " (", words[1], ")");
+      continue;
+    }
+    if (!absl::StartsWith(line, "GPU ")) continue;
+    const size_t colon = line.find(": ");
+    if (colon == absl::string_view::npos) continue;
+    line = line.substr(colon + 2);
+    CountNamed(absl::StripAsciiWhitespace(line.substr(0, line.find(" (UUID"))),
+               node);
+  }
+  return Checked(std::move(node), "nvidia-smi -L");
+}
+
+absl::StatusOr<InventoryNode> ParseNvidiaSmiCsv(absl::string_view text) {
+  InventoryNode node;
+  std::vector<std::string> titles;
+  int number = 0;
+  for (const absl::string_view line : LinesOf(text)) {
+    ++number;
+    if (line.empty()) continue;
+    if (titles.empty()) {
+      titles = CsvTitles(line);
+      if (!absl::c_linear_search(titles, "name") &&
+          !absl::c_linear_search(titles, "gpu_name")) {
+        return absl::InvalidArgumentError(
+            "no column name; expected nvidia-smi "
+            "--query-gpu=name,memory.total --format=csv");
+      }
+      continue;
+    }
+    const CsvRow row(titles, line);
+    if (!row.IsWhole()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("line ", number, ": ", Shown(line), "; expected ",
+                       titles.size(), " columns"));
+    }
+    const absl::string_view name = row.Get("name");
+    CountNamed(name.empty() ? row.Get("gpu_name") : name, node);
+    const double total = row.Bytes("memory.total");
+    KeepSmaller(total, node.gpu_memory_bytes);
+    if (const double reserved = row.Bytes("memory.reserved"); reserved > 0) {
+      KeepSmaller(total - reserved, node.usable_gpu_memory_bytes);
+    }
+    KeepSmaller(row.Small("pcie.link.gen.max"), node.pcie_generation);
+    KeepSmaller(row.Small("pcie.link.width.max"), node.pcie_lanes);
+    if (row.Get("mig.mode.current") == "Enabled") {
+      node.unusable = kCutIntoSlices;
+    }
+  }
+  return Checked(std::move(node), "nvidia-smi --format=csv");
+}
+
+// Each GPU has lines "GPU[0] : Card Series: AMD Instinct MI300X OAM"; newer
+// ones also name the model, which may be a number.
+absl::StatusOr<InventoryNode> ParseRocmSmi(absl::string_view text) {
+  InventoryNode node;
+  for (const absl::string_view line : LinesOf(text)) {
+    if (!absl::StartsWith(line, "GPU[")) continue;
+    if (const auto series = ValueOf(line, "card series")) {
+      CountNamed(*series, node);
+    } else if (const auto bytes = ValueOf(line, "vram total memory (b)")) {
+      KeepSmaller(BytesAtEnd(*bytes, 1), node.gpu_memory_bytes);
+    }
+  }
+  return Checked(std::move(node), "rocm-smi --showproductname");
+}
+
+// A block for each GPU: its ASIC's MARKET_NAME, its VRAM's SIZE in MB.
+absl::StatusOr<InventoryNode> ParseAmdSmi(absl::string_view text) {
+  InventoryNode node;
+  bool in_vram = false;
+  for (const absl::string_view line : LinesOf(text)) {
+    const absl::string_view field = absl::StripLeadingAsciiWhitespace(line);
+    if (const auto name = ValueOf(field, "market_name")) {
+      CountNamed(*name, node);
+    } else if (absl::EndsWith(field, ":")) {
+      in_vram = field == "VRAM:";
+    } else if (in_vram && absl::StartsWith(field, "SIZE:")) {
+      double mebibytes = 0;
+      const std::vector<absl::string_view> words = WordsIn(field);
+      if (words.size() >= 2 && absl::SimpleAtod(words[1], &mebibytes)) {
+        KeepSmaller(mebibytes * kMebibyteOfDriver, node.gpu_memory_bytes);
+      }
+    }
+  }
+  return Checked(std::move(node), "amd-smi static");
+}
+
+absl::StatusOr<InventoryNode> ParseLspci(absl::string_view text) {
+  InventoryNode node;
+  for (const absl::string_view line : LinesOf(text)) {
+    const std::string lower = absl::AsciiStrToLower(line);
+    const bool is_gpu = absl::StrContains(lower, "3d controller") ||
+                        absl::StrContains(lower, "vga compatible") ||
+                        absl::StrContains(lower, "display controller") ||
+                        absl::StrContains(lower, "processing accelerators");
+    const bool is_known = absl::StrContains(lower, "nvidia") ||
+                          absl::StrContains(lower, "amd/ati");
+    if (!is_gpu || !is_known) continue;
+    // The product is the first text in brackets that is not a number of
+    // -nn ("[0302]", "[10de:20b0]") or the maker's short name.
+    std::string name;
+    for (size_t at = line.find('['); at != absl::string_view::npos;
+         at = line.find('[', at + 1)) {
+      const size_t end = line.find(']', at);
+      if (end == absl::string_view::npos) break;
+      const absl::string_view inside = line.substr(at + 1, end - at - 1);
+      const bool is_class = line.substr(end + 1, 1) == ":";
+      if (is_class || absl::StrContains(inside, ":")) continue;
+      if (inside == "AMD/ATI") continue;
+      name = std::string(inside);
+      break;
+    }
+    CountNamed(name, node);
+  }
+  return Checked(std::move(node), "lspci");
+}
+
+}  // namespace tangram

@@ -1,0 +1,175 @@
+#include "formats/import_cluster/driver_text.h"
+
+#include <string>
+
+#include "formats/import_cluster/inventory_format.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/status_matchers.h"
+
+namespace tangram {
+namespace {
+
+using ::tangram::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr double kMiB = 1 << 20;
+
+// Two cards as recent drivers print them.
+constexpr char kTable[] = R"(Mon Jan  5 10:00:00 2026
++-----------------------------------------------------------------------------+
+| NVIDIA-SMI 550.54.15   Driver Version: 550.54.15    CUDA Version: 12.4      |
+|-------------------------------+----------------------+----------------------|
+| GPU  Name       Persistence-M | Bus-Id        Disp.A | Volatile Uncorr. ECC |
+| Fan  Temp  Perf Pwr:Usage/Cap |         Memory-Usage | GPU-Util  Compute M. |
+|===============================+======================+======================|
+|   0  NVIDIA A100-SXM4-80GB On | 00000000:17:00.0 Off |                    0 |
+| N/A   30C    P0    60W / 400W |      0MiB / 81920MiB |      0%      Default |
+|                               |                      |             Disabled |
++-------------------------------+----------------------+----------------------+
+|   1  NVIDIA A100-SXM4-80GB On | 00000000:31:00.0 Off |                    0 |
+| N/A   31C    P0    61W / 400W |   1024MiB / 81920MiB |      0%      Default |
+|                               |                      |             Disabled |
++-------------------------------+----------------------+----------------------+
+
++-----------------------------------------------------------------------------+
+| Processes:                                                                  |
+|    0   N/A  N/A      4242      C   python                          1020MiB  |
++-----------------------------------------------------------------------------+
+)";
+
+TEST(NvidiaSmiTableTest, CountsCardsAndTheirMemory) {
+  ASSERT_OK_AND_ASSIGN(const InventoryNode node, ParseNvidiaSmiTable(kTable));
+  EXPECT_THAT(node.gpus, ElementsAre(InventoryGpus{
+                             .name = "NVIDIA A100-SXM4-80GB", .count = 2}));
+  EXPECT_EQ(node.gpu_memory_bytes, 81920 * kMiB);
+  EXPECT_EQ(node.unusable, "");
+  EXPECT_EQ(DetectFormat(kTable), InventoryFormat::kNvidiaSmiTable);
+}
+
+std::string OldRow(const std::string& name, const std::string& memory) {
+  return "|   0  " + name + "  Off  | 00000000:00:1E.0 Off |    0 |\n" +
+         "| N/A   34C    P0    23W / 300W |      0MiB / " + memory +
+         " |      0%      Default |\n";
+}
+
+// Older drivers print the first 16 characters of a name.
+TEST(NvidiaSmiTableTest, CompletesNamesThatAreCutShortByTheirMemory) {
+  ASSERT_OK_AND_ASSIGN(
+      const InventoryNode small,
+      ParseNvidiaSmiTable(OldRow("Tesla V100-SXM2...", "16160MiB")));
+  EXPECT_EQ(small.gpus[0].name, "V100-16-SXM2");
+  ASSERT_OK_AND_ASSIGN(
+      const InventoryNode large,
+      ParseNvidiaSmiTable(OldRow("Tesla V100-SXM2...", "32510MiB")));
+  EXPECT_EQ(large.gpus[0].name, "V100-32");
+  ASSERT_OK_AND_ASSIGN(
+      const InventoryNode unknown,
+      ParseNvidiaSmiTable(OldRow("Quadro RTX 600...", "24220MiB")));
+  EXPECT_EQ(unknown.gpus[0].name, "Quadro RTX 600...");
+}
+
+TEST(NvidiaSmiTableTest, SaysThatCardsAreCutIntoSlices) {
+  ASSERT_OK_AND_ASSIGN(
+      const InventoryNode node,
+      ParseNvidiaSmiTable(std::string(kTable) + "| MIG devices:  |\n"));
+  EXPECT_THAT(node.unusable, HasSubstr("MIG"));
+}
+
+TEST(NvidiaSmiTableTest, RefusesATableWithoutCards) {
+  EXPECT_THAT(
+      ParseNvidiaSmiTable("| NVIDIA-SMI 550  Driver Version: 550 |\n"),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("0 GPUs")));
+}
+
+TEST(NvidiaSmiListTest, CountsCards) {
+  constexpr char kList[] =
+      "GPU 0: NVIDIA L40S (UUID: GPU-00000000-0000-0000-0000-000000000000)\n"
+      "GPU 1: NVIDIA L40S (UUID: GPU-00000000-0000-0000-0000-000000000001)\n"
+      "GPU 2: Tesla T4 (UUID: GPU-00000000-0000-0000-0000-000000000002)\n";
+  ASSERT_OK_AND_ASSIGN(const InventoryNode node, ParseNvidiaSmiList(kList));
+  EXPECT_THAT(node.gpus,
+              ElementsAre(InventoryGpus{.name = "NVIDIA L40S", .count = 2},
+                          InventoryGpus{.name = "Tesla T4", .count = 1}));
+  EXPECT_EQ(DetectFormat(kList), InventoryFormat::kNvidiaSmiList);
+}
+
+TEST(NvidiaSmiListTest, NamesSlices) {
+  ASSERT_OK_AND_ASSIGN(
+      const InventoryNode node,
+      ParseNvidiaSmiList("GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-0)\n"
+                         "  MIG 3g.40gb     Device  0: (UUID: MIG-0)\n"));
+  EXPECT_THAT(node.unusable, HasSubstr("3g.40gb"));
+}
+
+TEST(NvidiaSmiCsvTest, ReadsColumnsByTheirTitles) {
+  constexpr char kCsv[] =
+      "index, name, memory.total [MiB], memory.reserved [MiB], "
+      "pcie.link.gen.max, pcie.link.width.max, mig.mode.current\n"
+      "0, NVIDIA H200, 143771 MiB, 583 MiB, 5, 16, Disabled\n"
+      "1, NVIDIA H200, 143771 MiB, 583 MiB, 5, 16, Disabled\n";
+  ASSERT_OK_AND_ASSIGN(const InventoryNode node, ParseNvidiaSmiCsv(kCsv));
+  EXPECT_THAT(node.gpus,
+              ElementsAre(InventoryGpus{.name = "NVIDIA H200", .count = 2}));
+  EXPECT_EQ(node.gpu_memory_bytes, 143771 * kMiB);
+  EXPECT_EQ(node.usable_gpu_memory_bytes, (143771 - 583) * kMiB);
+  EXPECT_EQ(node.pcie_generation, 5);
+  EXPECT_EQ(node.pcie_lanes, 16);
+  EXPECT_EQ(DetectFormat(kCsv), InventoryFormat::kNvidiaSmiCsv);
+}
+
+TEST(NvidiaSmiCsvTest, NamesWhatIsWrong) {
+  EXPECT_THAT(ParseNvidiaSmiCsv("memory.total [MiB]\n1 MiB\n"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("--query-gpu=name")));
+  EXPECT_THAT(ParseNvidiaSmiCsv("name, memory.total [MiB]\nT4\n"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("line 2: T4; expected 2 columns")));
+}
+
+TEST(RocmSmiTest, ReadsSeriesAndMemory) {
+  constexpr char kText[] =
+      "============ ROCm System Management Interface ============\n"
+      "GPU[0]\t\t: Card Series: \t\tAMD Instinct MI300X OAM\n"
+      "GPU[0]\t\t: Card Model: \t\t0x74a1\n"
+      "GPU[0]\t\t: VRAM Total Memory (B): 206141652992\n"
+      "GPU[1]\t\t: Card series:\t\tAMD Instinct MI300X OAM\n"
+      "==========================================================\n";
+  ASSERT_OK_AND_ASSIGN(const InventoryNode node, ParseRocmSmi(kText));
+  EXPECT_THAT(node.gpus, ElementsAre(InventoryGpus{
+                             .name = "AMD Instinct MI300X OAM", .count = 2}));
+  EXPECT_EQ(node.gpu_memory_bytes, 206141652992);
+  EXPECT_EQ(DetectFormat(kText), InventoryFormat::kRocmSmi);
+}
+
+TEST(AmdSmiTest, ReadsNameAndMemory) {
+  constexpr char kText[] =
+      "GPU: 0\n    ASIC:\n        MARKET_NAME: AMD Instinct MI300X\n"
+      "    BUS:\n        MAX_PCIE_WIDTH: 16\n"
+      "    VRAM:\n        TYPE: HBM\n        SIZE: 196592 MB\n"
+      "    CACHE_INFO:\n        SIZE: 4 MB\n"
+      "GPU: 1\n    ASIC:\n        MARKET_NAME: AMD Instinct MI300X\n";
+  ASSERT_OK_AND_ASSIGN(const InventoryNode node, ParseAmdSmi(kText));
+  EXPECT_THAT(node.gpus, ElementsAre(InventoryGpus{
+                             .name = "AMD Instinct MI300X", .count = 2}));
+  EXPECT_EQ(node.gpu_memory_bytes, 196592 * kMiB);
+  EXPECT_EQ(DetectFormat(kText), InventoryFormat::kAmdSmi);
+}
+
+TEST(LspciTest, ReadsProductsWithAndWithoutNumbers) {
+  constexpr char kText[] =
+      "00:1f.0 ISA bridge: Intel Corporation C621 LPC Controller\n"
+      "17:00.0 3D controller: NVIDIA Corporation GA100 [A100 SXM4 80GB] (rev "
+      "a1)\n"
+      "31:00.0 3D controller [0302]: NVIDIA Corporation GA100 [A100 SXM4 80GB] "
+      "[10de:20b2] (rev a1)\n"
+      "03:00.0 VGA compatible controller: ASPEED Technology, Inc. ASPEED\n";
+  ASSERT_OK_AND_ASSIGN(const InventoryNode node, ParseLspci(kText));
+  EXPECT_THAT(node.gpus,
+              ElementsAre(InventoryGpus{.name = "A100 SXM4 80GB", .count = 2}));
+  EXPECT_EQ(DetectFormat(kText), InventoryFormat::kLspci);
+}
+
+}  // namespace
+}  // namespace tangram
