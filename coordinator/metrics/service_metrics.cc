@@ -24,6 +24,8 @@ constexpr char kUnknownAdapter[] = "unknown";
 // Tenants with series of their own, each with one for each reason.
 constexpr size_t kMaxTenantLabels = 50;
 constexpr char kOtherTenants[] = "other";
+constexpr const char* kRefusalReasons[] = {"calls",  "draining", "jobs",
+                                           "memory", "queue",    "request"};
 // The label of callers without a tenant.
 constexpr char kNoTenant[] = "none";
 // Kinds of quarantines.
@@ -101,6 +103,9 @@ ServiceMetrics::ServiceMetrics(Metrics& metrics)
   for (Counter* counter : {&known_plans_, &leases_lost_, &cache_hits_,
                            &cache_misses_, &workers_lost_}) {
     counter->Add({}, 0);
+  }
+  for (const char* reason : kRefusalReasons) {
+    refusals_.Add({{"tenant", kNoTenant}, {"reason", reason}}, 0);
   }
   for (const char* kind : {kUntilReleased, kForAWhile}) {
     quarantines_.Add({{"kind", kind}}, 0);
