@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/http/http_server.h"
 #include "common/obs/clocks.h"
 #include "common/obs/log.h"
 #include "common/security/channel.h"
@@ -22,7 +23,8 @@
 #include "common/sync/mutex.h"
 #include "common/wire/grpc_settings.h"
 #include "coordinator/auth/call_gate.h"
-#include "coordinator/dispatch/bounded_executor.h"
+#include "coordinator/dispatch/fair_executor.h"
+#include "coordinator/dispatch/plan_turns.h"
 #include "coordinator/jobs/job_runner.h"
 #include "coordinator/metrics/measured_job_store.h"
 #include "coordinator/metrics/service_metrics.h"
@@ -37,7 +39,6 @@
 #include "coordinator/rpc/rpc_metrics.h"
 #include "coordinator/rpc/status_service.h"
 #include "coordinator/rpc/worker_pool_service.h"
-#include "coordinator/web/http_server.h"
 #include "coordinator/web/live_page.h"
 
 namespace tangram {
@@ -62,6 +63,15 @@ constexpr int kForgottenJobs = 100;
 // more are refused.
 constexpr int kStoreThreads = 2;
 constexpr int kMaxWaitingCalls = 1000;
+// Their key for the coordinator's own ones. No tenant has this name.
+constexpr char kOwnCalls[] = "/";
+// Plans that have begun for each that computes; the others pause. Each keeps
+// its memory.
+constexpr int kBegunPerTurn = 4;
+// Tenants that begin one plan more when these places are taken.
+constexpr int kExtraTenants = 16;
+// Threads of the page. A report may take one for a second.
+constexpr int kPageThreads = 4;
 // Number of traces kept. Each takes at most some megabytes.
 constexpr size_t kKeptTraces = 16;
 
@@ -104,6 +114,12 @@ WorkerPoolOptions PoolOptions(const CoordinatorOptions& options,
           .share_answers = options.share_answers};
 }
 
+// More threads than cores would only take time from tenants with one.
+int NumTurns(const CoordinatorOptions& options) {
+  const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  return std::clamp(cores, 1, std::max(options.max_concurrent_plans, 1));
+}
+
 class Server : public CoordinatorServer {
  public:
   Server(const CoordinatorOptions& options, Metrics& metrics,
@@ -117,29 +133,48 @@ class Server : public CoordinatorServer {
         metrics_(metrics),
         pool_(PoolOptions(options, state_.answers.get()), &metrics_),
         plan_cache_(options.plan_cache_bytes),
-        executor_(options.max_concurrent_plans, options.max_queued_plans),
-        store_executor_(kStoreThreads, kMaxWaitingCalls),
-        runner_(*state_.jobs,
-                {.owner = OwnerName(),
-                 .num_threads = options.max_concurrent_plans,
-                 .lease_s = options.job_lease_s,
-                 .work = PlanJobs({.pool = pool_,
-                                   .metrics = metrics_,
-                                   .now_s = SteadySeconds,
-                                   .cost_limits = options.cost_limits},
-                                  traces_),
-                 .is_able = [this] { return pool_.HasWorkers(); },
-                 .on_change =
-                     [this](const std::string& id) { watchers_.Notify(id); },
-                 .on_note = LogNote}),
-        job_service_(CreateJobService({.store = *state_.jobs,
-                                       .watchers = watchers_,
-                                       .traces = traces_,
-                                       .executor = store_executor_,
-                                       .on_changed = [this] { runner_.Wake(); },
-                                       .authenticator = *authenticator_,
-                                       .quota = quota_,
-                                       .budget = budget_})),
+        turns_({.num_turns = NumTurns(options), .now_s = SteadySeconds}),
+        executor_({.max_of_key = options.max_concurrent_plans,
+                   .num_places = kBegunPerTurn * options.max_concurrent_plans,
+                   .num_extra_places = kExtraTenants,
+                   .max_waiting = options.max_queued_plans,
+                   .now_s = SteadySeconds}),
+        store_executor_({.max_of_key = kStoreThreads,
+                         .num_places = kStoreThreads,
+                         .num_extra_places = 0,
+                         .max_waiting = kMaxWaitingCalls,
+                         .now_s = SteadySeconds}),
+        runner_(
+            *state_.jobs,
+            {.owner = OwnerName(),
+             .num_threads =
+                 kBegunPerTurn * options.max_concurrent_plans + kExtraTenants,
+             .max_of_tenant = options.max_concurrent_plans,
+             .num_shared_places = kBegunPerTurn * options.max_concurrent_plans,
+             .lease_s = options.job_lease_s,
+             .work = PlanJobs({.pool = pool_,
+                               .metrics = metrics_,
+                               .turns = turns_,
+                               .now_s = SteadySeconds,
+                               .cost_limits = options.cost_limits},
+                              traces_),
+             .is_able = [this] { return pool_.HasWorkers(); },
+             .on_change =
+                 [this](const std::string& id) { watchers_.Notify(id); },
+             .on_note = LogNote}),
+        job_service_(CreateJobService(
+            {.store = *state_.jobs,
+             .watchers = watchers_,
+             .traces = traces_,
+             .executor = store_executor_,
+             .on_changed = [this] { runner_.Wake(); },
+             .authenticator = *authenticator_,
+             .quota = quota_,
+             .budget = budget_,
+             .on_refused =
+                 [this](const std::string& tenant, const char* reason) {
+                   metrics_.OnRefusal(tenant, reason);
+                 }})),
         admission_(options.worker_limits, SteadySeconds),
         worker_service_(
             CreateWorkerPoolService(pool_, admission_, *authenticator_)),
@@ -160,6 +195,7 @@ class Server : public CoordinatorServer {
              .must_stop = [this] { return stopping_.load(); },
              .authenticator = *authenticator_,
              .quota = quota_,
+             .turns = turns_,
              .budget = budget_,
              .share_answers = options.share_answers,
              .cost_limits = options.cost_limits})) {}
@@ -256,7 +292,7 @@ class Server : public CoordinatorServer {
     if (options.http_listen.empty()) return absl::OkStatus();
     TANGRAM_ASSIGN_OR_RETURN(
         http_server_,
-        HttpServer::Start(options.http_listen,
+        HttpServer::Start(options.http_listen, kPageThreads,
                           CreateLivePage({.jobs = *state_.jobs,
                                           .status = status_,
                                           .authenticator = *authenticator_,
@@ -295,9 +331,11 @@ class Server : public CoordinatorServer {
   // Runs in another thread, because the database may be slow.
   void LookAtJobs() {
     if (is_looking_.exchange(true)) return;
-    const auto task = store_executor_.Submit([this] {
+    const auto task = store_executor_.Submit(kOwnCalls, [this] {
       const absl::StatusOr<int> waiting = state_.jobs->CountWaiting();
       if (waiting.ok()) metrics_.SetWaitingJobs(*waiting);
+      const absl::StatusOr<double> oldest_s = state_.jobs->OldestWaitingS();
+      if (oldest_s.ok()) metrics_.SetOldestWaitingJob(*oldest_s);
       // A failure is ignored here. It is counted and logged elsewhere, and a
       // later look deletes the jobs.
       if (keep_jobs_s_ > 0) {
@@ -322,8 +360,9 @@ class Server : public CoordinatorServer {
   std::atomic<bool> draining_ = false;
   std::atomic<bool> stopping_ = false;
   std::atomic<bool> is_looking_ = false;
-  BoundedExecutor executor_;
-  BoundedExecutor store_executor_;
+  PlanTurns turns_;
+  FairExecutor executor_;
+  FairExecutor store_executor_;
   JobRunner runner_;
   std::unique_ptr<grpc::Service> job_service_;
   WorkerAdmission admission_;

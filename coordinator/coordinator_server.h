@@ -32,8 +32,8 @@ struct CoordinatorOptions {
   double worker_wait_s = 30;
   QuarantineOptions quarantine;
   WorkerLimits worker_limits;
-  int max_concurrent_plans = 4;
-  int max_queued_plans = 16;
+  int max_concurrent_plans = 4;  // Those that compute; others pause.
+  int max_queued_plans = 256;
   // Memory of all requests that have arrived and not ended; 0: no limit.
   int64_t requests_bytes = int64_t{256} << 20;
   CostLimits cost_limits;                    // Limits of one plan.

@@ -56,7 +56,7 @@ ABSL_FLAG(int, max_jobs_per_tenant, 1000,
           "Limit on the unfinished jobs of a tenant; more are refused. 0: no "
           "limit.");
 ABSL_FLAG(
-    int, max_calls_per_tenant, 0,
+    int, max_calls_per_tenant, 64,
     "Limit on the plan calls of a tenant at once; more are refused. 0: no "
     "limit.");
 ABSL_FLAG(int, max_watches_per_tenant, 1000,
@@ -73,9 +73,12 @@ ABSL_FLAG(
     int, max_streams_per_source, 1024,
     "Limit on the connections of workers with one credential on one host; "
     "more are refused. 0: no limit.");
-ABSL_FLAG(int, max_concurrent_plans, 4, "Plans that run at once.");
-ABSL_FLAG(int, max_queued_plans, 16,
-          "Plans that may wait for their turn; more are refused.");
+ABSL_FLAG(int, max_concurrent_plans, 4,
+          "Plans that compute at once. A tenant begins as many calls, and as "
+          "many jobs; they pause in turn.");
+ABSL_FLAG(int, max_queued_plans, 256,
+          "Plan calls that may wait until they begin; more are refused, but no "
+          "tenant's share of these.");
 ABSL_FLAG(
     int64_t, max_requests_mb, 256,
     "Memory for the requests of all callers, waiting or running, and once more "

@@ -1,5 +1,8 @@
 #include "common/daemon/daemon.h"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -41,6 +44,19 @@ void AllowDashesInNames(int argc, char** argv) {
   }
 }
 
+// Connections, files and databases take descriptors. The usual limit of 1,024
+// is one that clients reach who only connect.
+constexpr rlim_t kWantedFiles = 1 << 16;
+
+void RaiseFileLimit() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  if (limit.rlim_cur >= kWantedFiles) return;
+  limit.rlim_cur = std::min(kWantedFiles, limit.rlim_max);
+  // If it cannot be raised, the daemon serves fewer connections.
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 absl::Status StartLogFromFlags() {
   TANGRAM_ASSIGN_OR_RETURN(const LogFormat format,
                            ParseLogFormat(absl::GetFlag(FLAGS_log_format)));
@@ -73,6 +89,7 @@ int RunDaemon(int argc, char** argv, const Daemon& daemon) {
   AllowDashesInNames(argc, argv);
   const std::vector<char*> arguments = absl::ParseCommandLine(argc, argv);
   HoldTerminationSignals();
+  RaiseFileLimit();
   const absl::Status status = Run(daemon, arguments);
   if (status.ok()) return 0;
   std::fprintf(stderr, "%s: %s\n", daemon.program,

@@ -39,6 +39,9 @@ spdlog::level::level_enum ToSpdlog(LogLevel level) {
   return spdlog::level::info;
 }
 
+// Longer texts are cut, so that nobody can fill the disk with one line.
+constexpr size_t kMaxLoggedBytes = 1 << 12;
+
 constexpr absl::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
 // Returns `text` in quotes. JSON must be UTF-8, so bytes that are not become
@@ -98,8 +101,14 @@ bool NeedsQuotes(absl::string_view value) {
 
 }  // namespace
 
+// Callers and workers choose some texts.
 LogField::LogField(absl::string_view name, absl::string_view text)
-    : name_(name), value_(text), is_number_(false) {}
+    : name_(name),
+      value_(text.size() <= kMaxLoggedBytes
+                 ? std::string(text)
+                 : absl::StrCat(text.substr(0, kMaxLoggedBytes), "... (",
+                                text.size(), " bytes)")),
+      is_number_(false) {}
 LogField::LogField(absl::string_view name, int64_t number)
     : name_(name), value_(absl::StrCat(number)), is_number_(true) {}
 LogField::LogField(absl::string_view name, double number)

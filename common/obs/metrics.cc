@@ -1,13 +1,11 @@
 #include "common/obs/metrics.h"
 
 #include <prometheus/counter.h>
-#include <prometheus/exposer.h>
 #include <prometheus/family.h>
 #include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
-
-#include <exception>
+#include <prometheus/text_serializer.h>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -16,8 +14,9 @@
 namespace tangram {
 namespace {
 
-// One thread is enough for a scraper, and each costs memory.
-constexpr size_t kServerThreads = 1;
+// Two scrapes at once are enough, and each thread costs memory.
+constexpr int kServerThreads = 2;
+constexpr char kTextFormat[] = "text/plain; version=0.0.4; charset=utf-8";
 
 const prometheus::Histogram::BucketBoundaries& DurationBuckets() {
   static const auto* buckets = new prometheus::Histogram::BucketBoundaries{
@@ -69,14 +68,23 @@ DurationHistogram Metrics::AddDurations(const std::string& name,
 
 absl::StatusOr<int> Metrics::Serve(const std::string& address) {
   if (address.empty()) return 0;
-  try {
-    exposer_ = std::make_unique<prometheus::Exposer>(address, kServerThreads);
-  } catch (const std::exception& error) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot serve metrics on ", address, ": ", error.what()));
+  const auto answer = [registry = registry_](const HttpRequest& request) {
+    if (request.path != "/metrics") {
+      return HttpResponse{.status = 404,
+                          .content_type = "text/plain",
+                          .body = "expected /metrics\n"};
+    }
+    return HttpResponse{
+        .content_type = kTextFormat,
+        .body = prometheus::TextSerializer().Serialize(registry->Collect())};
+  };
+  auto server = HttpServer::Start(address, kServerThreads, answer);
+  if (!server.ok()) {
+    return absl::UnavailableError(absl::StrCat(
+        "cannot serve metrics on ", address, ": ", server.status().message()));
   }
-  exposer_->RegisterCollectable(registry_);
-  return exposer_->GetListeningPorts().front();
+  server_ = *std::move(server);
+  return server_->port();
 }
 
 }  // namespace tangram

@@ -6,10 +6,10 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "common/http/http_server.h"
 
 namespace prometheus {
 class Counter;
-class Exposer;
 class Gauge;
 class Histogram;
 class Registry;
@@ -73,7 +73,7 @@ class Metrics {
 
  private:
   std::shared_ptr<prometheus::Registry> registry_;
-  std::unique_ptr<prometheus::Exposer> exposer_;
+  std::unique_ptr<HttpServer> server_;
 };
 
 }  // namespace tangram

@@ -22,6 +22,8 @@ const char* NameOf(QueryEvent event) {
       return "given_up";
     case QueryEvent::kRejected:
       return "rejected";
+    case QueryEvent::kTimedOut:
+      return "timed_out";
   }
   return "unknown";
 }

@@ -21,11 +21,13 @@ enum class QueryEvent {
   kCancelled,   // No longer needed.
   kGivenUp,     // Too many workers were lost with it.
   kRejected,    // The answer was wrong; see CheckAnswer.
+  kTimedOut,    // Taken from a worker that held it for too long.
 };
 inline constexpr QueryEvent kQueryEvents[] = {
     QueryEvent::kLeased,    QueryEvent::kHedged,  QueryEvent::kAnswered,
     QueryEvent::kFailed,    QueryEvent::kLost,    QueryEvent::kHandedBack,
-    QueryEvent::kCancelled, QueryEvent::kGivenUp, QueryEvent::kRejected};
+    QueryEvent::kCancelled, QueryEvent::kGivenUp, QueryEvent::kRejected,
+    QueryEvent::kTimedOut};
 
 // Returns the name used in metrics and traces: "handed_back".
 const char* NameOf(QueryEvent event);

@@ -13,12 +13,13 @@ class PooledSource : public RemoteSlicePlanSource {
  public:
   PooledSource(WorkerPool& pool, AdapterId adapter,
                std::function<bool()> should_stop, QueryLog* log,
-               BatchShare share)
+               BatchShare share, WaitHooks hooks)
       : pool_(pool),
         adapter_(std::move(adapter)),
         should_stop_(std::move(should_stop)),
         log_(log),
-        share_(std::move(share)) {}
+        share_(std::move(share)),
+        hooks_(std::move(hooks)) {}
 
   absl::StatusOr<std::vector<ModelSlice>> SliceModel(
       const ModelSpec& model) override {
@@ -83,10 +84,12 @@ class PooledSource : public RemoteSlicePlanSource {
   absl::StatusOr<std::vector<T>> Ask(const SharedContext& context,
                                      const std::vector<Query>& queries,
                                      const Progress& progress) {
+    if (hooks_.on_wait) hooks_.on_wait();
     absl::StatusOr<WorkerPool::BatchResult> result = pool_.Run(
         adapter_, context, queries,
         {.progress = progress, .should_stop = should_stop_, .log = log_},
         share_);
+    if (hooks_.on_resume) hooks_.on_resume();
     if (!result.ok()) {
       // A caller that stops is no failure.
       if (!absl::IsCancelled(result.status())) failure_ = result.status();
@@ -106,6 +109,7 @@ class PooledSource : public RemoteSlicePlanSource {
   const std::function<bool()> should_stop_;
   QueryLog* const log_;
   const BatchShare share_;
+  const WaitHooks hooks_;
   int64_t cache_hits_ = 0;
   absl::Status failure_;
 };
@@ -114,9 +118,11 @@ class PooledSource : public RemoteSlicePlanSource {
 
 std::unique_ptr<RemoteSlicePlanSource> CreateRemoteSlicePlanSource(
     WorkerPool& pool, const AdapterId& adapter,
-    std::function<bool()> should_stop, QueryLog* log, BatchShare share) {
+    std::function<bool()> should_stop, QueryLog* log, BatchShare share,
+    WaitHooks hooks) {
   return std::make_unique<PooledSource>(pool, adapter, std::move(should_stop),
-                                        log, std::move(share));
+                                        log, std::move(share),
+                                        std::move(hooks));
 }
 
 }  // namespace tangram

@@ -20,6 +20,12 @@ class RemoteSlicePlanSource : public SlicePlanSource {
   virtual const absl::Status& failure() const = 0;
 };
 
+// Called before and after a plan waits for workers. Each may be null.
+struct WaitHooks {
+  std::function<void()> on_wait;
+  std::function<void()> on_resume;
+};
+
 // Returns a source that asks only workers that offer exactly `adapter`. It
 // polls `should_stop` while queries are out. True cancels them in the workers
 // and returns kCancelled. The queries count towards `share`. `pool` and `log`,
@@ -27,7 +33,7 @@ class RemoteSlicePlanSource : public SlicePlanSource {
 std::unique_ptr<RemoteSlicePlanSource> CreateRemoteSlicePlanSource(
     WorkerPool& pool, const AdapterId& adapter,
     std::function<bool()> should_stop = nullptr, QueryLog* log = nullptr,
-    BatchShare share = {});
+    BatchShare share = {}, WaitHooks hooks = {});
 
 }  // namespace tangram
 

@@ -20,6 +20,7 @@ void SourceRecords::NoteAnswer(const WorkerIdentity& worker, double now_s) {
   Record& record = RecordOf(worker, now_s);
   record.has_answered = true;
   record.num_in_row = 0;
+  record.num_left_in_row = 0;
 }
 
 void SourceRecords::NoteLoss(const WorkerIdentity& worker, double now_s) {
@@ -27,15 +28,40 @@ void SourceRecords::NoteLoss(const WorkerIdentity& worker, double now_s) {
   if (now_s - record.last_loss_s > kMemoryS) record.num_losses = 0;
   ++record.num_losses;
   record.last_loss_s = now_s;
+  NoteLeft(record, now_s);
+}
+
+void SourceRecords::NoteHandedBack(const WorkerIdentity& worker, double now_s) {
+  NoteLeft(RecordOf(worker, now_s), now_s);
+}
+
+void SourceRecords::NoteLeft(Record& record, double now_s) {
+  const double since_s = now_s - record.last_left_s;
+  if (since_s > kMemoryS) record.num_left_in_row = 0;
+  // A host that restarts ends all its connections at once.
+  if (since_s < first_pause_s_ / 2) return;
+  ++record.num_left_in_row;
+  record.last_left_s = now_s;
 }
 
 std::optional<double> SourceRecords::PausedUntil(const WorkerIdentity& worker,
                                                  double now_s) const {
-  const Record* record = FindPaused(worker, now_s);
-  if (record == nullptr) return std::nullopt;
-  return record->overtaken_s +
-         (record->has_answered ? std::min(record->long_pause_s, max_pause_s_)
-                               : max_pause_s_);
+  std::optional<double> until_s;
+  if (const Record* record = FindPaused(worker, now_s)) {
+    until_s =
+        record->overtaken_s +
+        (record->has_answered ? std::min(record->long_pause_s, max_pause_s_)
+                              : max_pause_s_);
+  }
+  const Record* record = Find(worker);
+  if (record != nullptr && record->num_left_in_row > 1 &&
+      now_s - record->last_left_s <= kMemoryS) {
+    const double pause_s = std::min(
+        std::ldexp(first_pause_s_, std::min(record->num_left_in_row - 2, 60)),
+        max_pause_s_);
+    until_s = std::max(until_s.value_or(kNever), record->last_left_s + pause_s);
+  }
+  return until_s;
 }
 
 bool SourceRecords::IsSilent(const WorkerIdentity& worker, double now_s) const {

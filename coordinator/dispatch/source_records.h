@@ -22,7 +22,8 @@ class SourceRecords {
   // was busy.
   static constexpr double kMemoryS = 600;
 
-  explicit SourceRecords(double max_pause_s) : max_pause_s_(max_pause_s) {}
+  explicit SourceRecords(double max_pause_s, double first_pause_s = 1)
+      : max_pause_s_(max_pause_s), first_pause_s_(first_pause_s) {}
 
   // `now_s` must never go back. Beyond kMaxSources, the source that was noted
   // longest ago is forgotten, those that have answered last.
@@ -39,9 +40,16 @@ class SourceRecords {
   void NoteAnswer(const WorkerIdentity& worker, double now_s);
   // Notes that a connection was lost with tasks.
   void NoteLoss(const WorkerIdentity& worker, double now_s);
+  // Notes that a connection handed tasks back. One that ends in order does so
+  // once. From the second time on that connections were lost or handed tasks
+  // back without an answer between, the worker pauses. Ends within half
+  // of first_pause count once. With n times in a row,
+  //
+  //   pause = min(first_pause · 2^(n − 2), max_pause).
+  void NoteHandedBack(const WorkerIdentity& worker, double now_s);
 
-  // Returns when its pause ends or has ended. Empty: it has not been overtaken,
-  // or has answered since.
+  // Returns when its pause ends or has ended. Empty: there is none, or it has
+  // answered since.
   std::optional<double> PausedUntil(const WorkerIdentity& worker,
                                     double now_s) const;
   // Returns whether it held tasks for so long, or so often, that it is probably
@@ -64,6 +72,9 @@ class SourceRecords {
     int num_in_row = 0;       // Overtakings since its last answer.
     int num_losses = 0;
     double last_loss_s = kNever;
+    // Connections since its last answer that were lost or handed tasks back.
+    int num_left_in_row = 0;
+    double last_left_s = kNever;
     bool has_answered = false;
     double noted_s = 0;
   };
@@ -73,8 +84,10 @@ class SourceRecords {
   // Returns null if it has not been overtaken lately, or has answered since.
   const Record* FindPaused(const WorkerIdentity& worker, double now_s) const;
   Record& RecordOf(const WorkerIdentity& worker, double now_s);
+  void NoteLeft(Record& record, double now_s);
 
   const double max_pause_s_;
+  const double first_pause_s_;
   std::map<WorkerIdentity, Record> records_;
 };
 

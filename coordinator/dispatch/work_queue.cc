@@ -12,6 +12,9 @@ namespace {
 // Priorities are clamped to this, so the lowest still gets one turn in about
 // 1,000.
 constexpr int kMaxSteps = 5;
+// Slots of a new worker that count before it has used them, for those who start
+// workers by the length of the queue: as many as most machines have.
+constexpr int kMostUnprovenSlots = 64;
 
 }  // namespace
 
@@ -21,8 +24,9 @@ WorkerId WorkQueue::AddWorker(std::set<AdapterId> adapters, int capacity,
   worker = {.identity = identity,
             .adapters = std::move(adapters),
             .capacity = capacity,
+            .window = options_.first_slots,
             .last_heard_s = now_s};
-  num_slots_ += capacity;
+  num_slots_ += worker.slots();
   UpdateTakers(last_id_, worker);
   return last_id_;
 }
@@ -59,10 +63,10 @@ void WorkQueue::Resume(WorkerId worker) {
 
 void WorkQueue::SetTakesLeases(WorkerId id, bool draining, bool suspended) {
   Worker& worker = workers_.at(id);
-  if (worker.takes_leases()) num_slots_ -= worker.capacity;
+  if (worker.takes_leases()) num_slots_ -= worker.slots();
   worker.draining = draining;
   worker.suspended = suspended;
-  if (worker.takes_leases()) num_slots_ += worker.capacity;
+  if (worker.takes_leases()) num_slots_ += worker.slots();
   UpdateTakers(id, worker);
 }
 
@@ -193,6 +197,7 @@ std::vector<TaskId> WorkQueue::LeaseTo(WorkerId worker, double now_s) {
   if (it == workers_.end() || !it->second.takes_leases()) return leased;
   const size_t limit = LeaseLimit(it->second);
   TaskId task = 0;
+  if (IsPausedBeside(worker, now_s)) return leased;
   if (const auto until_s = sources_.PausedUntil(it->second.identity, now_s)) {
     if (MayTry(it->second, *until_s, now_s) &&
         (TakePending(worker, now_s, &task) ||
@@ -225,14 +230,14 @@ bool WorkQueue::Complete(WorkerId worker, TaskId task, double now_s,
     }
   }
   if (!Holds(worker, task)) return false;
-  const WorkerIdentity& identity = workers_.at(worker).identity;
+  Worker& answering = workers_.at(worker);
   for (const Holder& holder : tasks_.at(task).holders) {
     if (holder.worker == worker) break;
-    const WorkerIdentity& slower = workers_.at(holder.worker).identity;
-    if (slower == identity) continue;
-    sources_.NoteOvertaken(slower, now_s - holder.since_s, now_s);
+    NoteOvertaken(holder, answering.identity, now_s);
   }
-  sources_.NoteAnswer(identity, now_s);
+  answering.num_overtaken_beside = 0;
+  SetWindow(answering, answering.window + 1);
+  sources_.NoteAnswer(answering.identity, now_s);
   Release(worker, task);
   for (const Holder& holder : tasks_.at(task).holders) {
     others->push_back(holder.worker);
@@ -251,6 +256,8 @@ void WorkQueue::NoteLateAnswer(WorkerId worker, const AdapterId& adapter,
 
 bool WorkQueue::HandBack(WorkerId worker, TaskId task, double now_s) {
   if (!PutBack(worker, task)) return false;
+  NoteSetback(worker);
+  sources_.NoteHandedBack(workers_.at(worker).identity, now_s);
   Setbacks& setbacks = tasks_.at(task).setbacks[workers_.at(worker).identity];
   ++setbacks.count;
   setbacks.last_s = now_s;
@@ -265,6 +272,7 @@ bool WorkQueue::PutBack(WorkerId worker, TaskId task) {
 
 bool WorkQueue::Refuse(WorkerId worker, TaskId task) {
   if (!PutBack(worker, task)) return false;
+  NoteSetback(worker);
   Exclude(worker, task);
   return true;
 }
@@ -343,6 +351,15 @@ int WorkQueue::num_leased_to(WorkerId worker) const {
   return static_cast<int>(workers_.at(worker).leases.size());
 }
 
+double WorkQueue::OldestLeaseS(double now_s) const {
+  double oldest_s = 0;
+  for (const auto& [earliest_s, id] : hedges_) {
+    oldest_s =
+        std::max(oldest_s, now_s - tasks_.at(id).holders.front().since_s);
+  }
+  return oldest_s;
+}
+
 const std::vector<TaskId>& WorkQueue::LeasesOf(WorkerId worker) const {
   return workers_.at(worker).leases;
 }
@@ -351,7 +368,20 @@ double WorkQueue::last_heard_s(WorkerId worker) const {
   return workers_.at(worker).last_heard_s;
 }
 
+int WorkQueue::num_slots() const {
+  int num_slots = 0;
+  for (const auto& [id, worker] : workers_) {
+    if (!worker.takes_leases()) continue;
+    num_slots +=
+        std::min(worker.capacity, std::max(worker.window, kMostUnprovenSlots));
+  }
+  return num_slots;
+}
+
 void WorkQueue::Hold(WorkerId worker, TaskId task, double now_s) {
+  if (tasks_.at(task).first_leased_s == 0) {
+    tasks_.at(task).first_leased_s = now_s;
+  }
   std::vector<Holder> holders = tasks_.at(task).holders;
   holders.push_back({worker, now_s});
   SetHolders(task, std::move(holders));
@@ -435,7 +465,7 @@ void WorkQueue::CheckInvariants() const {
   int num_slots = 0;
   for (const auto& [id, worker] : workers_) {
     num_held -= worker.leases.size();
-    if (worker.takes_leases()) num_slots += worker.capacity;
+    if (worker.takes_leases()) num_slots += worker.slots();
     for (const AdapterId& adapter : worker.adapters) {
       const auto takers = takers_.find(adapter);
       const bool is_taker = takers != takers_.end() &&

@@ -1,6 +1,7 @@
 #ifndef TANGRAM_COORDINATOR_DISPATCH_WORK_QUEUE_H_
 #define TANGRAM_COORDINATOR_DISPATCH_WORK_QUEUE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -28,10 +29,21 @@ struct WorkQueueOptions {
   // An idle worker also takes a task that another one has held for longer, or
   // for much longer than such tasks took lately; see Patience.
   double hedge_after_s = 30;
+  // It takes a task so soon from a worker whose source has never answered one:
+  // nobody knows whether that one ever will.
+  double new_hedge_after_s = 1;
+  // A new connection is believed to have so many slots. Each right answer adds
+  // one, up to the slots that it says it has; see NoteSetback.
+  int first_slots = 4;
+  // A task that one worker has held for so long goes to another one even if
+  // none is idle. It ends unanswered after four times as long; see Overdue.
+  double task_limit_s = 900;
   // A task is given up after this many workers were lost while running it, or
   // one so many times if no other can take it, because it probably kills them;
   // see IsHopeless.
   int max_losses = 3;
+  // The shortest pause of a source whose connections end again and again.
+  double first_pause_s = 1;
 };
 
 // The share of a batch. All keys have equal shares of the workers. The batches
@@ -55,13 +67,16 @@ struct BatchShare {
 // 1995), so a small batch does not wait for a large one. While many tasks wait,
 // a quick worker is leased more than it can run at once, so that short tasks do
 // not wait for the network. When few wait, it is leased only as many as it can
-// run, so that no task is left behind in the queue of a slow worker.
+// run, so that no task is left behind in the queue of a slow worker. How many
+// it can run is what it has shown, not what it says; see NoteSetback.
 //
 // Not thread-safe.
 class WorkQueue {
  public:
   explicit WorkQueue(const WorkQueueOptions& options)
-      : options_(options), sources_(/*max_pause_s=*/options.hedge_after_s) {}
+      : options_(options),
+        sources_(/*max_pause_s=*/options.hedge_after_s, options.first_pause_s) {
+  }
 
   // `capacity`: tasks that the worker runs at once.
   WorkerId AddWorker(std::set<AdapterId> adapters, int capacity, double now_s,
@@ -105,6 +120,14 @@ class WorkQueue {
 
   // Leases further tasks to `worker` and returns them.
   std::vector<TaskId> LeaseTo(WorkerId worker, double now_s);
+  struct Overdue {
+    std::vector<Lease> revoked;  // Back at the front of their batches.
+    std::vector<TaskId> stale;   // Asked for so long that they should end.
+  };
+  // Takes tasks from workers that have held them for too long, if another
+  // source could be leased them; see TimeLimit. Those workers come after others
+  // for the task. O(tasks with holders).
+  Overdue RevokeOverdue(double now_s);
   // Returns the workers in the order in which new tasks should be leased: those
   // that were overtaken least come first; among equals, those whose source has
   // answered, and then the quicker ones.
@@ -153,11 +176,18 @@ class WorkQueue {
   int64_t num_pending() const { return num_pending_; }
   int64_t num_leased() const;
   int num_leased_to(WorkerId worker) const;
+  // Returns the longest time that a worker has held a task; 0: none is held.
+  double OldestLeaseS(double now_s) const;
   // The tasks that `worker` holds, in the order of leasing.
   const std::vector<TaskId>& LeasesOf(WorkerId worker) const;
   double last_heard_s(WorkerId worker) const;
-  // Slots of the workers that take leases.
-  int num_slots() const { return num_slots_; }
+  // Slots of the workers that take leases, as they say; of a worker that never
+  // had so many tasks at once, at most kMostUnprovenSlots.
+  int num_slots() const;
+  // Slots that a worker is believed to have.
+  int believed_slots(WorkerId worker) const {
+    return workers_.at(worker).slots();
+  }
 
   // Aborts if the state is inconsistent.
   void CheckInvariants() const;
@@ -179,6 +209,8 @@ class WorkQueue {
     double hedge_at_s = 0;         // HedgeAt for the least patience.
     std::set<WorkerId> refused;    // Workers that must not get it again.
     std::map<WorkerIdentity, Setbacks> setbacks;
+    double first_leased_s = 0;
+    int num_overdue = 0;  // Leases that were revoked for their age.
   };
   struct Batch {
     AdapterId adapter;
@@ -191,7 +223,12 @@ class WorkQueue {
   struct Worker {
     WorkerIdentity identity;
     std::set<AdapterId> adapters;
-    int capacity = 0;
+    int capacity = 0;  // Its own word.
+    int window = 0;    // Slots that it has shown; see NoteSetback.
+    // Tasks in a row in which another connection of its identity overtook it,
+    // and when the pause after that ends.
+    int num_overtaken_beside = 0;
+    double paused_until_s = 0;
     double last_heard_s = 0;
     bool draining = false;
     bool suspended = false;
@@ -203,16 +240,23 @@ class WorkQueue {
         leases;  // In order of leasing, which is that of starting.
 
     bool takes_leases() const { return !draining && !suspended; }
+    int slots() const { return std::min(capacity, window); }
     bool has_free_slot() const {
-      return takes_leases() && static_cast<int>(leases.size()) < capacity;
+      return takes_leases() && static_cast<int>(leases.size()) < slots();
     }
   };
 
+  void SetWindow(Worker& worker, int window);
+  void NoteSetback(WorkerId worker);
+  void NoteOvertaken(const Holder& slower, const WorkerIdentity& by,
+                     double now_s);
+  double TimeLimit(const Task& task) const;
   void NotePace(Worker& worker, const Task& task, WorkerId id);
   void NoteTook(Worker& worker, const AdapterId& adapter, double took_s,
                 double now_s);
   size_t LeaseLimit(const Worker& worker) const;
   bool MayTry(const Worker& paused, double until_s, double now_s) const;
+  bool IsPausedBeside(WorkerId worker, double now_s) const;
   bool TakePending(WorkerId id, double now_s, TaskId* task);
   bool MayHave(WorkerId worker, TaskId task) const;
   const AdapterId& AdapterOf(const Task& task) const;
@@ -247,7 +291,7 @@ class WorkQueue {
   // (hedge_at_s, task) of the tasks with holders.
   std::set<std::pair<double, TaskId>> hedges_;
   int64_t num_pending_ = 0;
-  int num_slots_ = 0;
+  int num_slots_ = 0;  // Sum of slots() of the workers that take leases.
   int64_t last_id_ = 0;
   double turn_ = 0;  // The latest turn that was taken.
 };

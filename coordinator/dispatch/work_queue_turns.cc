@@ -27,6 +27,12 @@ constexpr int kMaxHalvings = 5;
 // longest that such tasks took. Tasks of one adapter differ, but the longest of
 // the last 30 or so is rarely exceeded so much.
 constexpr double kMuchLonger = 4;
+// A worker keeps a task for at most so many times the longest that its own
+// took. Then it probably never answers.
+constexpr double kOverdue = 16;
+constexpr double kOnceAnswered = 10;
+// A task ends unanswered after so many times task_limit_s.
+constexpr double kStale = 4;
 
 }  // namespace
 
@@ -133,8 +139,66 @@ Took WorkQueue::TookBy(WorkerId id, const AdapterId& adapter) const {
              : times_.Of(adapter, worker.identity);
 }
 
-// Returns the most leases of `worker`. With c its slots, S the slots of all
-// workers, p its pace and n the pending tasks,
+// A worker says how many tasks it runs at once. It is believed as far as it has
+// shown: its window w begins at first_slots, and
+//
+//   w ← min(w + 1, slots) with each right answer,
+//   w ← max(⌊w / 2⌋, 1) with each task that it fails: overtaken, handed back,
+//   rejected or overdue.
+//
+// So a new worker gets twice as many tasks in each round, and one that delivers
+// nothing holds up few, whatever it says.
+void WorkQueue::NoteSetback(WorkerId id) {
+  Worker& worker = workers_.at(id);
+  SetWindow(worker, worker.window / 2);
+}
+
+void WorkQueue::SetWindow(Worker& worker, int window) {
+  if (worker.takes_leases()) num_slots_ -= worker.slots();
+  worker.window =
+      std::clamp(window, 1, std::max(worker.capacity, options_.first_slots));
+  if (worker.takes_leases()) num_slots_ += worker.slots();
+}
+
+// The records of sources tell nothing about connections of one identity, so the
+// pause of such a connection is its own.
+void WorkQueue::NoteOvertaken(const Holder& slower, const WorkerIdentity& by,
+                              double now_s) {
+  Worker& worker = workers_.at(slower.worker);
+  NoteSetback(slower.worker);
+  const double held_s = now_s - slower.since_s;
+  if (worker.identity != by) {
+    sources_.NoteOvertaken(worker.identity, held_s, now_s);
+    return;
+  }
+  const int times = std::min(++worker.num_overtaken_beside, 60);
+  worker.paused_until_s =
+      now_s + std::min(std::ldexp(held_s, times), options_.hedge_after_s);
+}
+
+// Returns whether the connection pauses. It does not while all others pause
+// that take leases of what it offers.
+bool WorkQueue::IsPausedBeside(WorkerId id, double now_s) const {
+  const Worker& paused = workers_.at(id);
+  if (now_s >= paused.paused_until_s) return false;
+  return std::any_of(
+      paused.adapters.begin(), paused.adapters.end(),
+      [&](const AdapterId& adapter) {
+        const auto takers = takers_.find(adapter);
+        if (takers == takers_.end()) return false;
+        int64_t count = 0;
+        for (const auto& [who, connections] : takers->second) {
+          count += std::count_if(
+              connections.begin(), connections.end(), [&](WorkerId other) {
+                return workers_.at(other).paused_until_s <= now_s;
+              });
+        }
+        return count > 0;
+      });
+}
+
+// Returns the most leases of `worker`. With c its believed slots, S the slots
+// of all workers, p its pace and n the pending tasks,
 //
 //   limit = c·(1 + min(⌊kMaxPrefetchS / p⌋, kMaxPrefetch,
 //                      ⌊max(n − S, 0) / (2·S)⌋)).
@@ -143,14 +207,14 @@ Took WorkQueue::TookBy(WorkerId id, const AdapterId& adapter) const {
 // anyway, and take the worker at most kMaxPrefetchS.
 size_t WorkQueue::LeaseLimit(const Worker& worker) const {
   // The pace is unknown until the first answer.
-  if (!worker.pace_s.has_value()) return worker.capacity;
-  const int64_t slots = num_slots();
+  if (!worker.pace_s.has_value()) return worker.slots();
+  const int64_t slots = num_slots_;
   const int64_t behind = std::max(num_pending_ - slots, int64_t{0});
   const int64_t in_time =
       *worker.pace_s * kMaxPrefetch > kMaxPrefetchS
           ? static_cast<int64_t>(kMaxPrefetchS / *worker.pace_s)
           : kMaxPrefetch;
-  return worker.capacity * (1 + std::min(in_time, behind / (2 * slots)));
+  return worker.slots() * (1 + std::min(in_time, behind / (2 * slots)));
 }
 
 // Returns whether a source that pauses until `until_s`, or has not answered
@@ -280,7 +344,10 @@ double WorkQueue::Patience(WorkerId idle, const AdapterId& adapter) const {
 // holder took it at t and had been overtaken k times. Among the others, a have
 // answered a task in their connection, and n none yet:
 //
-//   at = t + max(patience · 2^−(n + k), hedge_after · 2^−kMaxHalvings) · 2^a.
+//   at = t + max(patience · 2^−(n + k), hedge_after · 2^−kMaxHalvings) · 2^a,
+//
+// where the patience with a source that has never answered is at most
+// new_hedge_after.
 //
 // So a task that takes long occupies few workers. Workers that stay silent
 // about it, however many, do not keep it from the others for ever; those that
@@ -295,10 +362,67 @@ double WorkQueue::HedgeAt(const Task& task, double patience_s) const {
     const bool has_answered = workers_.at(holder.worker).pace_s.has_value();
     ++(has_answered ? doublings : halvings);
   }
+  if (!sources_.HasAnswered(workers_.at(last.worker).identity)) {
+    patience_s = std::min(patience_s, options_.new_hedge_after_s);
+  }
   const double waits_s =
       std::max(std::ldexp(patience_s, -halvings),
                std::ldexp(options_.hedge_after_s, -kMaxHalvings));
   return last.since_s + std::ldexp(waits_s, doublings);
+}
+
+// Returns how long the last holder of `task` may keep it. With l the longest
+// that its tasks of this adapter took lately, and r the leases of the task that
+// were revoked for their age,
+//
+//   limit = max(kOverdue * l, base * 2^r),
+//
+// but at most task_limit: a search takes no longer, or will not end. The base
+// is hedge_after, or kOnceAnswered times that if its source has answered before
+// and may be in a long search.
+double WorkQueue::TimeLimit(const Task& task) const {
+  const Holder& last = task.holders.back();
+  const Took took = TookBy(last.worker, AdapterOf(task));
+  const double longest_s = took.IsTelling() ? took.longest_s : 0;
+  const bool has_answered =
+      sources_.HasAnswered(workers_.at(last.worker).identity);
+  const double base_s =
+      (has_answered ? kOnceAnswered : 1) * options_.hedge_after_s;
+  const double limit_s = std::max(
+      kOverdue * longest_s, std::ldexp(base_s, std::min(task.num_overdue, 60)));
+  return std::min(limit_s, options_.task_limit_s);
+}
+
+WorkQueue::Overdue WorkQueue::RevokeOverdue(double now_s) {
+  Overdue overdue;
+  std::vector<TaskId> late;
+  for (const auto& [earliest_s, id] : hedges_) {
+    const Task& task = tasks_.at(id);
+    if (now_s - task.first_leased_s > kStale * options_.task_limit_s) {
+      overdue.stale.push_back(id);
+    } else if (now_s - task.holders.back().since_s > TimeLimit(task)) {
+      late.push_back(id);
+    }
+  }
+  for (const TaskId id : late) {
+    Task& task = tasks_.at(id);
+    const Holder last = task.holders.back();
+    const WorkerIdentity identity = workers_.at(last.worker).identity;
+    if (!AnyTaker(task, [&](const WorkerIdentity& other) {
+          return other != identity && !HasHolderOf(task, other);
+        })) {
+      continue;
+    }
+    ++task.num_overdue;
+    Setbacks& setbacks = task.setbacks[identity];
+    ++setbacks.count;
+    setbacks.last_s = now_s;
+    NoteSetback(last.worker);
+    sources_.NoteOvertaken(identity, now_s - last.since_s, now_s);
+    overdue.revoked.push_back({last.worker, id});
+    PutBack(last.worker, id);
+  }
+  return overdue;
 }
 
 // Returns whether `task` probably kills its workers. With ℓ(w) the times that

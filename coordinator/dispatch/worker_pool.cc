@@ -195,6 +195,7 @@ bool WorkerPool::Accept(WorkerId worker, WorkerAnswer& given) {
     attempt->search_s = Within(held_s, given.search_s);
     workers_.at(worker).busy_s += attempt->search_s;
   }
+  BlameIdle(task, worker, others);
   task.attempts.End(worker, QueryEvent::kAnswered, now_s);
   return true;
 }
@@ -205,7 +206,7 @@ void WorkerPool::NoteLate(WorkerId id, const LateAnswer& answer) {
   if (it == workers_.end()) return;
   if (answer.rejection != RejectionReason::kNone) {
     const WorkerQuarantine::Fault fault =
-        FaultOf(it->second.info, answer.adapter, answer.fault);
+        FaultOf(id, answer.adapter, answer.fault);
     ReportRejection(fault, answer.adapter.name, answer.rejection);
     Blame(fault);
     FailDisputed();
@@ -229,6 +230,11 @@ void WorkerPool::Deliver(TaskId id, const Answer& answer) {
 void WorkerPool::OnHandedBack(WorkerId worker, TaskId task) {
   const MutexLock lock(mutex_);
   if (!queue_.HandBack(worker, task, options_.now_s())) return;
+  tasks_.at(task).handed_back.try_emplace(
+      workers_.at(worker).info.identity,
+      FaultOf(worker,
+              absl::StrCat(Text(workers_.at(worker).info),
+                           ": handed back queries that others answer")));
   EndAttempt(task, worker, QueryEvent::kHandedBack);
   FailDisputed();
   LeaseToAll();
@@ -245,7 +251,11 @@ void WorkerPool::Tick() {
       return options_.now_s() - task.second.leased_s > SourceRecords::kMemoryS;
     });
   }
+  EndHolds();
   FailDisputed();
+  LeaseToAll();
+  // Queries that an idle worker has just taken too are left to both.
+  RevokeOverdue();
   LeaseToAll();
 }
 
@@ -311,12 +321,14 @@ void WorkerPool::LoadStored(const QueryScope& scope,
 
 WorkerPoolCounts WorkerPool::Counts() {
   const MutexLock lock(mutex_);
-  WorkerPoolCounts counts{.workers = static_cast<int>(workers_.size()),
-                          .slots = queue_.num_slots(),
-                          .pending = queue_.num_pending(),
-                          .leased = queue_.num_leased(),
-                          .cache_entries = cache_.num_entries(),
-                          .cache_bytes = cache_.num_bytes()};
+  WorkerPoolCounts counts{
+      .workers = static_cast<int>(workers_.size()),
+      .slots = queue_.num_slots(),
+      .pending = queue_.num_pending(),
+      .leased = queue_.num_leased(),
+      .oldest_lease_s = queue_.OldestLeaseS(options_.now_s()),
+      .cache_entries = cache_.num_entries(),
+      .cache_bytes = cache_.num_bytes()};
   std::set<WorkerIdentity> connected;
   for (const auto& [id, worker] : workers_) {
     counts.draining += worker.draining && !worker.quarantined;

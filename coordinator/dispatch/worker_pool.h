@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/base/infinity.h"
 #include "common/parallelizer/query.h"
 #include "common/sync/mutex.h"
 #include "coordinator/dispatch/adapter_census.h"
@@ -125,8 +126,8 @@ class WorkerPoolObserver {
   virtual void OnCacheLookup(bool hit) = 0;
   virtual void OnWorkerLost(const std::string& name) = 0;
   virtual void OnRejection(const Rejection& rejection) = 0;
-  // If `worker` is held, it is in quarantine for its last rejection and gets no
-  // more queries. Otherwise it was released.
+  // If `worker` is held, it is in quarantine for its last fault and gets no
+  // more queries until held_until_s. Otherwise it was released.
   virtual void OnQuarantine(const WorkerQuarantine::Record& worker) = 0;
 };
 
@@ -149,13 +150,14 @@ struct WorkerPoolOptions {
 
 // Counts for metrics.
 struct WorkerPoolCounts {
-  int workers = 0;           // Connected.
-  int draining = 0;          // Not in quarantine.
-  int quarantined = 0;       // Connected.
-  int quarantined_away = 0;  // Not connected.
-  int slots = 0;             // Slots of the workers that take leases.
-  int64_t pending = 0;       // Queries that no worker holds.
-  int64_t leased = 0;        // Queries that some worker holds.
+  int workers = 0;            // Connected.
+  int draining = 0;           // Not in quarantine.
+  int quarantined = 0;        // Connected.
+  int quarantined_away = 0;   // Not connected.
+  int slots = 0;              // Slots of the workers that take leases.
+  int64_t pending = 0;        // Queries that no worker holds.
+  int64_t leased = 0;         // Queries that some worker holds.
+  double oldest_lease_s = 0;  // The longest time that one has been held.
   int64_t cache_entries = 0;
   int64_t cache_bytes = 0;
 };
@@ -167,10 +169,13 @@ struct PoolWorkerStatus {
   bool draining = false;
   bool quarantined = false;
   double quarantined_s = 0;  // Seconds in quarantine so far.
+  // Seconds until the quarantine ends by itself. Infinite: it does not.
+  double quarantine_left_s = kInfinity;
   // Faults that this identity is blamed for, over all connections.
   int64_t rejected = 0;
   std::string last_fault;  // The latest, blamed on it or on nobody.
   int leased = 0;          // Queries that it holds now.
+  int believed_slots = 0;  // See WorkQueue::believed_slots.
   int64_t answered = 0;    // Accepted answers over this connection.
   double busy_s = 0;       // Sum of the times of its searches.
   double connected_s = 0;
@@ -199,6 +204,11 @@ class WorkerPool {
   void Drain(WorkerId worker);
   void OnAnswers(WorkerId worker, std::vector<WorkerAnswer> answers);
   void OnHandedBack(WorkerId worker, TaskId task);
+  // Messages of the worker could not be read, or broke the protocol. Call it
+  // before Disconnect.
+  void OnProtocolFault(WorkerId worker, const absl::Status& fault);
+  // A source opens and closes streams so often that it was refused another.
+  void OnChurn(const WorkerIdentity& source, const absl::Status& refusal);
 
   // Finds silent workers and stragglers. Call it a few times a second.
   void Tick();
@@ -289,6 +299,10 @@ class WorkerPool {
     WorkerConnection* connection = nullptr;
     bool draining = false;
     bool quarantined = false;
+    // This connection alone is in quarantine, after `num_faults` faults; the
+    // others of its identity are sound.
+    bool is_quarantined_alone = false;
+    int num_faults = 0;
     bool is_offered = false;  // Counted in the census.
     double since_s = 0;
     int64_t answered = 0;
@@ -337,6 +351,8 @@ class WorkerPool {
     std::vector<WorkerQuarantine::Fault> errors;
     // Verdicts that only their workers have given.
     std::map<WorkerIdentity, Verdict> verdicts;
+    // Workers that handed the task back.
+    std::map<WorkerIdentity, WorkerQuarantine::Fault> handed_back;
     // The last lost connection of each worker that was lost with the task.
     std::map<WorkerIdentity, std::shared_ptr<Loss>> losses;
     std::string last_fault;  // The fault of the last rejected answer.
@@ -358,6 +374,12 @@ class WorkerPool {
   static WorkerQuarantine::Fault FaultOf(const WorkerInfo& worker,
                                          const AdapterId& adapter,
                                          absl::string_view text);
+  // Likewise of a connection.
+  WorkerQuarantine::Fault FaultOf(WorkerId worker, absl::string_view text) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  WorkerQuarantine::Fault FaultOf(WorkerId worker, const AdapterId& adapter,
+                                  absl::string_view text) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // Copies stored answers to these queries into the cache. Drops answers that
   // fail CheckAnswer from the store.
@@ -405,6 +427,35 @@ class WorkerPool {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Keeps `worker` from the tasks in which its answer was refused before.
   void ExcludeFromRejected(WorkerId id, const Worker& worker)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns whether another connection of this identity, not in quarantine, has
+  // answered.
+  bool HasSoundBeside(const WorkerQuarantine::Fault& fault) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Counts a fault of one connection while the others of its identity are
+  // sound. Puts it in quarantine if it is one too many.
+  void BlameConnection(const WorkerQuarantine::Fault& fault)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Counts that the worker was of no use; see WorkerQuarantine::NoteUseless.
+  void BlameUseless(const WorkerQuarantine::Fault& fault)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Blames the workers that held `task` for much longer than `worker` took to
+  // answer it.
+  void BlameIdle(const Task& task, WorkerId worker,
+                 const std::vector<WorkerId>& others)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Takes back the queries that were held for too long, and ends those that
+  // nobody answers.
+  void RevokeOverdue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EndStale(TaskId task) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Ends the quarantines whose time is up, and those of workers without which
+  // no worker offers an adapter.
+  void EndHolds() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool IsNeeded(const WorkerIdentity& worker) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Lets the connections of a released worker take leases again, and those that
+  // are in quarantine alone if `also_alone`.
+  void ResumeAll(const WorkerIdentity& worker, bool also_alone)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Counts a fault, and puts the worker in quarantine if it is one too many.
   void Blame(const WorkerQuarantine::Fault& fault)

@@ -25,6 +25,10 @@ constexpr size_t kNamedAdapters = 20;
 // A version that fell silent so often or more is waited for 32 minutes, or
 // longer once it has answered: longer than searches take.
 constexpr int kMaxDoublings = 5;
+// A worker whose source never answered anything is waited for so many times
+// new_hedge_after_s. Its first query only lists the parts of a model, which
+// takes no time.
+constexpr double kNewPatience = 5;
 
 // "aceso, alpa, ..."
 std::string FirstNames(const std::set<std::string>& names) {
@@ -82,6 +86,8 @@ absl::StatusOr<AdapterInfo> WorkerPool::FindAdapter(
                        FirstNames(ever_offered_)));
     }
     changed_.WaitFor(mutex_, kPollInterval);
+    // It may take long: the plan may pause for others.
+    const MutexUnlock unlock(mutex_);
     if (should_stop && should_stop()) return absl::CancelledError("stopped");
   }
 }
@@ -101,6 +107,8 @@ absl::StatusOr<WorkerPool::AdapterList> WorkerPool::AllAdapters(
     if (!list.adapters.empty()) break;
     if (options_.now_s() >= give_up_s) return NoWorkerFor("any");
     changed_.WaitFor(mutex_, kPollInterval);
+    // It may take long: the plan may pause for others.
+    const MutexUnlock unlock(mutex_);
     if (should_stop && should_stop()) return absl::CancelledError("stopped");
   }
   for (const auto& [id, worker] : workers_) {
@@ -153,16 +161,29 @@ bool WorkerPool::IsSilentVersion(const AdapterId& adapter,
   const double patience =
       std::exp2(std::min(census_.TimesSilent(adapter), kMaxDoublings));
   for (const auto& [id, worker] : workers_) {
-    if (!worker.quarantined && Offers(worker.info, adapter) &&
-        !IsSilent(worker, since_s, patience * PatienceWith(id, adapter))) {
-      return false;
+    if (worker.quarantined || !Offers(worker.info, adapter)) continue;
+    double patience_s = PatienceWith(id, adapter);
+    if (!queue_.sources().HasAnswered(worker.info.identity)) {
+      patience_s =
+          std::min(patience_s, kNewPatience * options_.queue.new_hedge_after_s);
     }
+    if (!IsSilent(worker, since_s, patience * patience_s)) return false;
   }
   return true;
 }
 
 absl::Status WorkerPool::SilentVersion(const AdapterId& adapter) {
   census_.NoteSilent(adapter);
+  std::vector<WorkerQuarantine::Fault> faults;
+  for (const auto& [id, worker] : workers_) {
+    if (worker.quarantined || !Offers(worker.info, adapter) ||
+        queue_.num_leased_to(id) == 0) {
+      continue;
+    }
+    faults.push_back(FaultOf(
+        id, adapter, "silent while workers of another version are idle"));
+  }
+  for (const WorkerQuarantine::Fault& fault : faults) BlameUseless(fault);
   UpdateOfferedAdapters();
   return absl::UnavailableError(absl::StrCat(
       "no worker that offers adapter \"", adapter.name, "\" in version \"",

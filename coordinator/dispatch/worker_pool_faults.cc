@@ -43,6 +43,22 @@ WorkerQuarantine::Fault WorkerPool::FaultOf(const WorkerInfo& worker,
                                       " ", adapter.version, ": ", text));
 }
 
+WorkerQuarantine::Fault WorkerPool::FaultOf(WorkerId worker,
+                                            absl::string_view text) const {
+  WorkerQuarantine::Fault fault = FaultOf(workers_.at(worker).info, text);
+  fault.connection = worker;
+  return fault;
+}
+
+WorkerQuarantine::Fault WorkerPool::FaultOf(WorkerId worker,
+                                            const AdapterId& adapter,
+                                            absl::string_view text) const {
+  WorkerQuarantine::Fault fault =
+      FaultOf(workers_.at(worker).info, adapter, text);
+  fault.connection = worker;
+  return fault;
+}
+
 absl::Status WorkerPool::Asked::Check(const Answer& answer) const {
   const PairContext& referred = pairs() == nullptr ? kNoContext : *pairs();
   TANGRAM_RETURN_IF_ERROR(CheckIndices(referred, query));
@@ -124,7 +140,7 @@ void WorkerPool::Reject(WorkerId id, const WorkerAnswer& answer) {
   Task& task = tasks_.at(answer.task);
   const AdapterId& adapter = task.asked->adapter;
   const WorkerQuarantine::Fault fault =
-      FaultOf(worker, adapter, answer.answer.status().message());
+      FaultOf(id, adapter, answer.answer.status().message());
   ReportRejection(fault, adapter.name, answer.rejection);
   EndAttempt(answer.task, id, QueryEvent::kRejected);
   queue_.Refuse(id, answer.task);
@@ -153,7 +169,7 @@ void WorkerPool::RejectDamaged(WorkerId id, const WorkerAnswer& answer) {
   const std::vector<TaskId> leases = queue_.LeasesOf(id);
   const bool owed_answer = !leases.empty() || !it->second.overtaken.empty();
   const WorkerQuarantine::Fault fault =
-      FaultOf(worker, absl::StrCat(Text(worker), ": ", message));
+      FaultOf(id, absl::StrCat(Text(worker), ": ", message));
   ReportRejection(fault, /*adapter=*/"", answer.rejection);
   for (const TaskId lease : leases) {
     Task& task = tasks_.at(lease);
@@ -178,7 +194,10 @@ void WorkerPool::ExcludeFromRejected(WorkerId id, const Worker& worker) {
   }
 }
 
+// Without credentials, all workers of a host are one worker here. One of them
+// alone may be at fault, so the others, if they answer, go on.
 void WorkerPool::Blame(const WorkerQuarantine::Fault& fault) {
+  if (HasSoundBeside(fault)) return BlameConnection(fault);
   if (quarantine_.NoteRejection(fault, options_.now_s())) {
     Quarantine(fault.worker);
   }
@@ -262,14 +281,8 @@ absl::Status WorkerPool::ReleaseWorker(absl::string_view name_or_identity) {
     quarantine_.Release(identity);
     if (observer_ != nullptr) observer_->OnQuarantine(record);
   }
-  for (auto& [id, worker] : workers_) {
-    if (!worker.quarantined || released.count(worker.info.identity) == 0) {
-      continue;
-    }
-    worker.quarantined = false;
-    queue_.Resume(id);
-    UpdateOffer(worker);
-  }
+  for (const auto& [identity, record] : released)
+    ResumeAll(identity, /*also_alone=*/true);
   LeaseToAll();
   changed_.NotifyAll();
   return absl::OkStatus();
@@ -281,7 +294,10 @@ std::vector<PoolWorkerStatus> WorkerPool::Workers() {
   std::vector<PoolWorkerStatus> all;
   const auto add_faults = [&](const WorkerQuarantine::Record& record) {
     PoolWorkerStatus& status = all.back();
-    if (record.held) status.quarantined_s = now_s - record.held_since_s;
+    if (record.held) {
+      status.quarantined_s = now_s - record.held_since_s;
+      status.quarantine_left_s = std::max(record.held_until_s - now_s, 0.0);
+    }
     status.rejected = record.rejections;
     status.last_fault = record.last_fault;
   };
@@ -291,6 +307,7 @@ std::vector<PoolWorkerStatus> WorkerPool::Workers() {
                    .draining = worker.draining,
                    .quarantined = worker.quarantined,
                    .leased = queue_.num_leased_to(id),
+                   .believed_slots = queue_.believed_slots(id),
                    .answered = worker.answered,
                    .busy_s = worker.busy_s,
                    .connected_s = now_s - worker.since_s,

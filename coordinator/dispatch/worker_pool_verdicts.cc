@@ -20,7 +20,7 @@ namespace {
 constexpr double kPatience = 2;
 constexpr double kPatienceOnceAnswered = 10;
 // If it is known how long its answers take, it is not waited for much longer.
-constexpr double kMuchLonger = 16;
+constexpr double kPatientFor = 16;
 // Names in an error. `tangram worker list` has the faults of all.
 constexpr size_t kNamed = 3;
 
@@ -40,7 +40,7 @@ void WorkerPool::NoteVerdict(WorkerId id, const WorkerAnswer& answer) {
       worker.identity,
       Verdict{.error = error,
               .is_proven = queue_.sources().HasAnswered(worker.identity),
-              .fault = FaultOf(worker, task.asked->adapter, error.message()),
+              .fault = FaultOf(id, task.asked->adapter, error.message()),
               .given_s = options_.now_s()});
   task.attempts.End(id, QueryEvent::kFailed, options_.now_s());
   queue_.Refuse(id, answer.task);
@@ -59,7 +59,8 @@ void WorkerPool::NoteVerdict(WorkerId id, const WorkerAnswer& answer) {
 // was lost with it, and answers it now or has answered another since, was not
 // at fault: the process may have been restarted.
 void WorkerPool::BlameOthers(Task& task, const WorkerIdentity& worker) {
-  if (task.errors.empty() && task.verdicts.empty() && task.losses.empty()) {
+  if (task.errors.empty() && task.verdicts.empty() && task.losses.empty() &&
+      task.handed_back.empty()) {
     return;
   }
   for (const auto& error : std::exchange(task.errors, {})) Blame(error);
@@ -67,6 +68,9 @@ void WorkerPool::BlameOthers(Task& task, const WorkerIdentity& worker) {
     ReportRejection(verdict.fault, task.asked->adapter.name,
                     RejectionReason::kError);
     Blame(verdict.fault);
+  }
+  for (const auto& [identity, fault] : std::exchange(task.handed_back, {})) {
+    if (identity != worker) BlameUseless(fault);
   }
   for (const auto& [identity, loss] : std::exchange(task.losses, {})) {
     if (identity == worker || HasAnsweredSince(identity, loss->lost_s) ||
@@ -76,6 +80,7 @@ void WorkerPool::BlameOthers(Task& task, const WorkerIdentity& worker) {
     if (quarantine_.NoteLoss(loss->fault, loss->lost_s, options_.now_s())) {
       Quarantine(identity);
     }
+    if (!queue_.sources().HasAnswered(identity)) BlameUseless(loss->fault);
   }
   FailDisputed();
   LeaseToAll();
@@ -109,6 +114,7 @@ void WorkerPool::NoteLoss(const WorkerInfo& worker,
   if (quarantine_.NoteLoss(loss->fault, now_s, now_s)) {
     Quarantine(worker.identity);
   }
+  BlameUseless(loss->fault);
 }
 
 // Different verdicts: the one that most give; among equals, kUnimplemented,
@@ -169,7 +175,7 @@ bool WorkerPool::IsSilent(const Worker& worker, double since_s,
 
 double WorkerPool::PatienceWith(WorkerId worker,
                                 const AdapterId& adapter) const {
-  return std::clamp(kMuchLonger * queue_.TookBy(worker, adapter).longest_s,
+  return std::clamp(kPatientFor * queue_.TookBy(worker, adapter).longest_s,
                     kPatience * options_.queue.hedge_after_s,
                     kPatienceOnceAnswered * options_.queue.hedge_after_s);
 }

@@ -23,15 +23,43 @@ bool WorkerQuarantine::Note(const Fault& fault, double now_s, bool is_loss) {
   entry.recent.push_back({now_s, is_loss});
   const size_t limit = static_cast<size_t>(options_.max_rejections);
   if (entry.recent.size() > limit) entry.recent.pop_front();
-  const bool is_held_now =
-      !record.held && limit > 0 && entry.recent.size() == limit &&
+  const bool is_enough =
+      limit > 0 && entry.recent.size() == limit &&
       entry.recent.front().noted_s >= now_s - options_.window_s;
-  if (is_held_now) {
-    record.held = true;
-    record.held_since_s = now_s;
-    ++num_held_;
+  return is_enough && Hold(record, kInfinity, now_s);
+}
+
+bool WorkerQuarantine::Hold(Record& record, double until_s, double now_s) {
+  record.held_until_s =
+      record.held ? std::max(record.held_until_s, until_s) : until_s;
+  if (record.held) return false;
+  record.held = true;
+  record.held_since_s = now_s;
+  ++num_held_;
+  return true;
+}
+
+bool WorkerQuarantine::NoteUseless(const Fault& fault, bool is_new,
+                                   double now_s) {
+  if (options_.max_rejections == 0 || options_.first_hold_s == 0) return false;
+  Entry& entry = EntryOf(fault, now_s);
+  if (entry.last_useless_s.has_value() &&
+      now_s - *entry.last_useless_s < kApartS) {
+    return false;
   }
-  return is_held_now;
+  entry.last_useless_s = now_s;
+  ++entry.record.rejections;
+  ++entry.num_useless;
+  const int limit = is_new || entry.num_holds > 0 ? 1 : options_.max_rejections;
+  if (entry.record.held || entry.num_useless < limit) return false;
+  const int doublings = std::min(entry.num_holds++, kMaxDoublings);
+  entry.num_useless = 0;
+  return Hold(entry.record,
+              now_s + std::ldexp(options_.first_hold_s, doublings), now_s);
+}
+
+void WorkerQuarantine::NoteBeside(const Fault& fault, double now_s) {
+  ++EntryOf(fault, now_s).record.rejections;
 }
 
 bool WorkerQuarantine::NoteLoss(const Fault& fault, double lost_s,
@@ -51,6 +79,8 @@ void WorkerQuarantine::NoteAnswer(const WorkerIdentity& worker) {
   if (it == entries_.end()) return;
   std::erase_if(it->second.recent,
                 [](const Rejection& rejection) { return rejection.is_loss; });
+  it->second.num_useless = 0;
+  it->second.num_holds = 0;
 }
 
 bool WorkerQuarantine::Holds(const WorkerIdentity& worker) const {
@@ -69,6 +99,13 @@ bool WorkerQuarantine::Release(const WorkerIdentity& worker) {
   entries_.erase(worker);
   --num_held_;
   return true;
+}
+
+void WorkerQuarantine::EndHold(const WorkerIdentity& worker) {
+  const auto it = entries_.find(worker);
+  if (it == entries_.end() || !it->second.record.is_held_for_a_while()) return;
+  it->second.record.held = false;
+  --num_held_;
 }
 
 std::vector<WorkerQuarantine::Record> WorkerQuarantine::Held() const {

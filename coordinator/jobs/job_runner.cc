@@ -84,7 +84,13 @@ int JobRunner::num_running() {
 // A thread of the runner: claims jobs one at a time and runs them.
 void JobRunner::Work() {
   const MutexLock lock(mutex_);
-  while (accepting_) {
+  while (true) {
+    // One thread looks at a time, so that idle ones cost the store nothing.
+    changed_.Wait(mutex_, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return !accepting_ || !is_looking_;
+    });
+    if (!accepting_) return;
+    is_looking_ = true;
     const int64_t wakes = wakes_;
     const auto claim = claiming_.insert(++num_claims_).first;
     std::optional<Job> job;
@@ -96,6 +102,8 @@ void JobRunner::Work() {
       if (job.has_value()) running = Begin(*job, claimed_s);
     }
     claiming_.erase(claim);
+    // Another thread looks on while this one works.
+    if (running != nullptr) is_looking_ = false;
     changed_.NotifyAll();
     if (running != nullptr) {
       {
@@ -103,12 +111,14 @@ void JobRunner::Work() {
         RunJob(*job, *running);
       }
       running_.erase(job->id);
+      ++wakes_;  // Its place is free, so the thread that looks looks again.
       changed_.NotifyAll();
     } else {
       changed_.WaitFor(mutex_, Seconds(options_.poll_interval_s),
                        [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
                          return !accepting_ || wakes_ != wakes;
                        });
+      is_looking_ = false;
     }
   }
 }
@@ -116,8 +126,10 @@ void JobRunner::Work() {
 std::optional<Job> JobRunner::Claim() {
   const double left_s =
       options_.is_able() ? 0 : kLooksOfOthers * options_.poll_interval_s;
+  const int max_of_tenant =
+      num_running() < options_.num_shared_places ? options_.max_of_tenant : 1;
   absl::StatusOr<std::optional<Job>> job =
-      store_.Claim(options_.owner, options_.lease_s, left_s);
+      store_.Claim(options_.owner, options_.lease_s, left_s, max_of_tenant);
   if (StartsToFail(job.status(), cannot_claim_)) {
     Note(true, "jobs cannot be taken", "", job.status());
   }

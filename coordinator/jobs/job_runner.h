@@ -36,6 +36,10 @@ struct JobRunnerOptions {
   // Owner of the jobs that it runs. No other runner may use it.
   std::string owner;
   int num_threads = 1;  // Jobs that run at once.
+  // Those of one tenant; 0: no limit. A more urgent one begins beyond it.
+  int max_of_tenant = 0;
+  // Once so many run, only jobs of tenants of which none runs here begin.
+  int num_shared_places = 1 << 20;
   // Duration of a lease. After it, another runner may take the job of a runner
   // that fell silent.
   double lease_s = 6;
@@ -117,6 +121,8 @@ class JobRunner {
   bool lease_thread_on_ ABSL_GUARDED_BY(mutex_) = true;
   int64_t wakes_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t num_claims_ ABSL_GUARDED_BY(mutex_) = 0;
+  // A thread claims a job, or waits until it is time to.
+  bool is_looking_ ABSL_GUARDED_BY(mutex_) = false;
   // Numbers of the claims under way.
   std::set<int64_t> claiming_ ABSL_GUARDED_BY(mutex_);
   // Start of the renewal under way; steady clock.

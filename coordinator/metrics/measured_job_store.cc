@@ -73,6 +73,9 @@ class MeasuredJobStore : public JobStore {
   absl::StatusOr<int> CountWaiting() override {
     return Measure("count", [&] { return store_->CountWaiting(); });
   }
+  absl::StatusOr<double> OldestWaitingS() override {
+    return Measure("count", [&] { return store_->OldestWaitingS(); });
+  }
   absl::StatusOr<Job> Cancel(const std::string& id) override {
     const absl::StatusOr<JobPulse> before = Pulse(id);
     auto job = Measure("cancel", [&] { return store_->Cancel(id); });
@@ -85,10 +88,11 @@ class MeasuredJobStore : public JobStore {
   }
 
   absl::StatusOr<std::optional<Job>> Claim(const std::string& owner,
-                                           double lease_s,
-                                           double left_s) override {
-    auto job =
-        Measure("claim", [&] { return store_->Claim(owner, lease_s, left_s); });
+                                           double lease_s, double left_s,
+                                           int max_of_key) override {
+    auto job = Measure("claim", [&] {
+      return store_->Claim(owner, lease_s, left_s, max_of_key);
+    });
     if (job.ok() && job->has_value()) {
       events_.Add({{"event", "started"}});
       const MutexLock lock(mutex_);

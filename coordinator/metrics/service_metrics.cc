@@ -1,6 +1,7 @@
 #include "coordinator/metrics/service_metrics.h"
 
 #include "absl/strings/ascii.h"
+#include "common/base/infinity.h"
 #include "common/obs/log.h"
 
 namespace tangram {
@@ -20,6 +21,16 @@ constexpr size_t kMaxAdapterLabels = 100;
 constexpr char kOtherAdapters[] = "other";
 // The label of an answer whose lease is unknown.
 constexpr char kUnknownAdapter[] = "unknown";
+// Tenants with series of their own, each with one for each reason.
+constexpr size_t kMaxTenantLabels = 50;
+constexpr char kOtherTenants[] = "other";
+constexpr const char* kRefusalReasons[] = {"calls",  "draining", "jobs",
+                                           "memory", "queue",    "request"};
+// The label of callers without a tenant.
+constexpr char kNoTenant[] = "none";
+// Kinds of quarantines.
+constexpr char kUntilReleased[] = "until_released";
+constexpr char kForAWhile[] = "for_a_while";
 
 std::string NameOf(absl::StatusCode code) {
   return absl::AsciiStrToLower(absl::StatusCodeToString(code));
@@ -59,6 +70,12 @@ ServiceMetrics::ServiceMetrics(Metrics& metrics)
       quarantined_workers_(metrics.AddGauge(
           "tangram_quarantined_workers",
           "Workers that are not asked because their answers were wrong.")),
+      quarantines_(metrics.AddCounter(
+          "tangram_quarantines_total",
+          "Workers put in quarantine: until released, or for a while.")),
+      oldest_lease_(
+          metrics.AddGauge("tangram_oldest_lease_seconds",
+                           "The longest time that a worker has held a query.")),
       queue_depth_(metrics.AddGauge("tangram_queue_depth",
                                     "Queries that wait for a worker.")),
       leased_(metrics.AddGauge("tangram_leased_queries",
@@ -75,11 +92,23 @@ ServiceMetrics::ServiceMetrics(Metrics& metrics)
                                      "Jobs that this coordinator runs.")),
       queued_jobs_(metrics.AddGauge(
           "tangram_jobs_queued",
-          "Jobs in the database that wait for a coordinator.")) {
+          "Jobs in the database that wait for a coordinator.")),
+      oldest_waiting_job_(
+          metrics.AddGauge("tangram_oldest_waiting_job_seconds",
+                           "Time since the oldest of them was submitted.")),
+      refusals_(metrics.AddCounter(
+          "tangram_refusals_total",
+          "Calls and jobs that were refused, by reason and tenant.")) {
   // Creates the counters at once: a rate does not see a counter appear.
   for (Counter* counter : {&known_plans_, &leases_lost_, &cache_hits_,
                            &cache_misses_, &workers_lost_}) {
     counter->Add({}, 0);
+  }
+  for (const char* reason : kRefusalReasons) {
+    refusals_.Add({{"tenant", kNoTenant}, {"reason", reason}}, 0);
+  }
+  for (const char* kind : {kUntilReleased, kForAWhile}) {
+    quarantines_.Add({{"kind", kind}}, 0);
   }
   for (const absl::StatusCode code : kPlanCodes) {
     plans_.Add({{"code", NameOf(code)}}, 0);
@@ -145,11 +174,23 @@ void ServiceMetrics::OnRejection(const Rejection& rejection) {
 }
 
 void ServiceMetrics::OnQuarantine(const WorkerQuarantine::Record& worker) {
-  Log(worker.held ? LogLevel::kError : LogLevel::kInfo,
-      worker.held ? "worker quarantined" : "worker released",
+  if (!worker.held) {
+    Log(LogLevel::kInfo, "worker released",
+        {{"worker", worker.name},
+         {"version", worker.version},
+         {"source", ToString(worker.worker)}});
+    return;
+  }
+  const bool is_for_a_while = worker.is_held_for_a_while();
+  quarantines_.Add({{"kind", is_for_a_while ? kForAWhile : kUntilReleased}});
+  Log(is_for_a_while ? LogLevel::kWarning : LogLevel::kError,
+      "worker quarantined",
       {{"worker", worker.name},
        {"version", worker.version},
-       {"source", ToString(worker.worker)}});
+       {"source", ToString(worker.worker)},
+       {"fault", worker.last_fault},
+       {"for_s", is_for_a_while ? worker.held_until_s - worker.held_since_s
+                                : kInfinity}});
 }
 
 void ServiceMetrics::OnPlan(const absl::Status& status,
@@ -180,6 +221,7 @@ void ServiceMetrics::OnKnownPlan() {
 void ServiceMetrics::SetPool(const WorkerPoolCounts& counts) {
   queue_depth_.Set({}, static_cast<double>(counts.pending));
   leased_.Set({}, static_cast<double>(counts.leased));
+  oldest_lease_.Set({}, counts.oldest_lease_s);
   workers_.Set({{"state", "ready"}},
                counts.workers - counts.draining - counts.quarantined);
   workers_.Set({{"state", "quarantined"}}, counts.quarantined);
@@ -198,6 +240,25 @@ void ServiceMetrics::SetJobs(int running) { running_jobs_.Set({}, running); }
 
 void ServiceMetrics::SetWaitingJobs(int waiting) {
   queued_jobs_.Set({}, waiting);
+}
+
+void ServiceMetrics::SetOldestWaitingJob(double seconds) {
+  oldest_waiting_job_.Set({}, seconds);
+}
+
+void ServiceMetrics::OnRefusal(const std::string& tenant, const char* reason) {
+  std::string label = tenant.empty() ? kNoTenant : tenant;
+  {
+    const MutexLock lock(mutex_);
+    if (tenants_.count(label) == 0) {
+      if (tenants_.size() >= kMaxTenantLabels) {
+        label = kOtherTenants;
+      } else {
+        tenants_.insert(label);
+      }
+    }
+  }
+  refusals_.Add({{"tenant", label}, {"reason", reason}});
 }
 
 }  // namespace tangram

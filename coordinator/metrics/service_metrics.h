@@ -38,6 +38,9 @@ class ServiceMetrics : public WorkerPoolObserver {
   void SetPlans(int running, int waiting);
   void SetJobs(int running);
   void SetWaitingJobs(int waiting);
+  void SetOldestWaitingJob(double seconds);
+  // A call or a job of a tenant was refused. `reason` is one of a few words.
+  void OnRefusal(const std::string& tenant, const char* reason);
 
  private:
   // Returns the value of the label "adapter" for a name that workers chose.
@@ -55,6 +58,8 @@ class ServiceMetrics : public WorkerPoolObserver {
   Counter workers_lost_;
   Counter rejected_answers_;
   Gauge quarantined_workers_;
+  Counter quarantines_;
+  Gauge oldest_lease_;
   Gauge queue_depth_;
   Gauge leased_;
   Gauge workers_;
@@ -63,11 +68,15 @@ class ServiceMetrics : public WorkerPoolObserver {
   Gauge active_plans_;
   Gauge running_jobs_;
   Gauge queued_jobs_;
+  Gauge oldest_waiting_job_;
+  Counter refusals_;
   SparseKinds rejections_;
   SparseKinds losses_;  // Log of lost workers, by name.
   Mutex mutex_;
   // Names of adapters that have series, at most kMaxAdapterLabels.
   std::set<std::string> adapters_ ABSL_GUARDED_BY(mutex_);
+  // Tenants that have series, at most kMaxTenantLabels.
+  std::set<std::string> tenants_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace tangram

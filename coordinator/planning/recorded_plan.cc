@@ -46,13 +46,14 @@ void LogStart(const PlanOrder& order, const PlanningClient& client,
 // anything large is allocated.
 absl::StatusOr<PlanFile> RunWithin(const PlanningParts& parts, PlanOrder order,
                                    const PlanningClient& client,
-                                   PlanningMonitor& monitor, QueryLog& log) {
+                                   PlanningMonitor& monitor, QueryLog& log,
+                                   const WaitHooks& hooks) {
   TANGRAM_ASSIGN_OR_RETURN(const PlanCost cost,
                            EstimateCost(order.request, order.planner.search));
   LogStart(order, client, cost);
   TANGRAM_RETURN_IF_ERROR(CheckCost(cost, parts.cost_limits));
   return RunPlan(parts.pool, std::move(order), monitor, client.should_stop,
-                 &log, client.share);
+                 &log, client.share, hooks);
 }
 
 void LogEnd(const PlanningClient& client, const absl::StatusOr<PlanFile>& file,
@@ -124,12 +125,22 @@ void FinishTrace(const absl::StatusOr<PlanFile>& file,
 absl::StatusOr<PlanFile> RunRecordedPlan(const PlanningParts& parts,
                                          PlanOrder order,
                                          const PlanningClient& client) {
-  PlanningMonitor monitor(parts.now_s, client.report, client.should_stop,
+  const PlanTurns::Turn turn =
+      parts.turns.Begin(client.share, client.should_stop);
+  // Every phase asks whether to stop, which is a good place to pause.
+  PlanningClient pausing = client;
+  pausing.should_stop = [&] {
+    parts.turns.Yield(*turn, client.should_stop);
+    return client.should_stop();
+  };
+  PlanningMonitor monitor(parts.now_s, client.report, pausing.should_stop,
                           client.tracer);
   QueryLogger logger(client);
   TraceAttributes attributes = AttributesOf(order);
-  absl::StatusOr<PlanFile> file =
-      RunWithin(parts, std::move(order), client, monitor, logger);
+  absl::StatusOr<PlanFile> file = RunWithin(
+      parts, std::move(order), pausing, monitor, logger,
+      {.on_wait = [&] { parts.turns.Rest(*turn); },
+       .on_resume = [&] { parts.turns.Resume(*turn, client.should_stop); }});
   if (absl::IsCancelled(file.status())) file = client.why_stopped();
   parts.metrics.OnPlan(file.status(),
                        file.ok() ? file->result.stats : PlanningStats{},

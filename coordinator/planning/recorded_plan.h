@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/wire/plan_file.h"
+#include "coordinator/dispatch/plan_turns.h"
 #include "coordinator/dispatch/worker_pool.h"
 #include "coordinator/metrics/service_metrics.h"
 #include "coordinator/planners/tangram/estimate_cost.h"
@@ -22,6 +23,7 @@ namespace tangram {
 struct PlanningParts {
   WorkerPool& pool;
   ServiceMetrics& metrics;
+  PlanTurns& turns;
   std::function<double()> now_s;
   CostLimits cost_limits;  // Orders beyond them are refused.
 };

@@ -86,7 +86,8 @@ bool NamesNone(absl::string_view list) {
 absl::StatusOr<Members> FindMembers(WorkerPool& pool, const std::string& list,
                                     const std::set<AdapterId>& unfit,
                                     const std::function<bool()>& should_stop,
-                                    QueryLog* log, const BatchShare& share) {
+                                    QueryLog* log, const BatchShare& share,
+                                    const WaitHooks& hooks) {
   Members found;
   if (NamesNone(list)) {
     TANGRAM_ASSIGN_OR_RETURN(WorkerPool::AdapterList all,
@@ -106,7 +107,7 @@ absl::StatusOr<Members> FindMembers(WorkerPool& pool, const std::string& list,
   }
   for (const AdapterId& id : found.adapters) {
     found.sources.push_back(
-        CreateRemoteSlicePlanSource(pool, id, should_stop, log, share));
+        CreateRemoteSlicePlanSource(pool, id, should_stop, log, share, hooks));
     found.members.push_back(
         {.parallelizer = id.name, .source = found.sources.back().get()});
   }
@@ -147,15 +148,18 @@ struct Outcome {
 absl::StatusOr<Outcome> PlanWithFitMembers(
     WorkerPool& pool, const PlanOrder& order, PlanningMonitor& monitor,
     const std::function<bool()>& should_stop, QueryLog* log,
-    const BatchShare& share) {
+    const BatchShare& share, const WaitHooks& hooks) {
   std::vector<UnfitAdapter> unfit;
   absl::Status first_error;
   while (true) {
     const std::set<AdapterId> unfit_ids = IdsOf(unfit);
     absl::StatusOr<Members> members;
     if (order.planner.planner->features.parallelizers) {
+      // It may have to wait for workers.
+      if (hooks.on_wait) hooks.on_wait();
       members = FindMembers(pool, order.parallelizer, unfit_ids, should_stop,
-                            log, share);
+                            log, share, hooks);
+      if (hooks.on_resume) hooks.on_resume();
     } else {
       members.emplace();
     }
@@ -201,10 +205,11 @@ absl::StatusOr<Outcome> PlanWithFitMembers(
 absl::StatusOr<PlanFile> RunPlan(WorkerPool& pool, PlanOrder order,
                                  PlanningMonitor& monitor,
                                  const std::function<bool()>& should_stop,
-                                 QueryLog* log, const BatchShare& share) {
+                                 QueryLog* log, const BatchShare& share,
+                                 const WaitHooks& hooks) {
   TANGRAM_ASSIGN_OR_RETURN(
       Outcome outcome,
-      PlanWithFitMembers(pool, order, monitor, should_stop, log, share));
+      PlanWithFitMembers(pool, order, monitor, should_stop, log, share, hooks));
   const Members& members = outcome.members;
   PlanFile file =
       AnsweredRequest(std::move(order.request), std::move(outcome.result));

@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/wire/plan_file.h"
+#include "coordinator/dispatch/remote_slice_plan_source.h"
 #include "coordinator/dispatch/worker_pool.h"
 #include "coordinator/planning/plan_request_wire.h"
 #include "coordinator/planning/planning_monitor.h"
@@ -24,7 +25,8 @@ namespace tangram {
 absl::StatusOr<PlanFile> RunPlan(WorkerPool& pool, PlanOrder order,
                                  PlanningMonitor& monitor,
                                  const std::function<bool()>& should_stop,
-                                 QueryLog* log, const BatchShare& share);
+                                 QueryLog* log, const BatchShare& share,
+                                 const WaitHooks& hooks = {});
 
 }  // namespace tangram
 

@@ -149,14 +149,16 @@ class JobService : public RawJobs {
   template <typename Task>
   grpc::ServerUnaryReactor* Run(grpc::CallbackServerContext* context,
                                 Task task) {
+    absl::StatusOr<Caller> caller = CallerOf(parts_.authenticator, *context);
+    if (!caller.ok()) return Refuse(context, caller.status());
+    const std::string tenant = caller->tenant;
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
     const auto job = parts_.executor.Submit(
-        [reactor, caller = CallerOf(parts_.authenticator, *context),
-         task = std::move(task)] {
-          reactor->Finish(
-              ToGrpc(caller.ok() ? task(*caller) : caller.status()));
+        tenant, [reactor, caller = *std::move(caller), task = std::move(task)] {
+          reactor->Finish(ToGrpc(task(caller)));
         });
     if (job.has_value()) return reactor;
+    parts_.on_refused(tenant, "calls");
     return Refuse(context, absl::ResourceExhaustedError(
                                "too many calls at once; ask again later"));
   }
@@ -196,7 +198,11 @@ class JobService : public RawJobs {
     if (absl::IsNotFound(parts_.store.Pulse(job.id).status())) {
       TANGRAM_ASSIGN_OR_RETURN(const int unfinished,
                                parts_.store.CountUnfinished(tenant));
-      TANGRAM_RETURN_IF_ERROR(parts_.quota.CheckJobs(tenant, unfinished));
+      if (absl::Status full = parts_.quota.CheckJobs(tenant, unfinished);
+          !full.ok()) {
+        parts_.on_refused(tenant, "jobs");
+        return full;
+      }
     }
     TANGRAM_ASSIGN_OR_RETURN(Job kept, parts_.store.Submit(job));
     // Whoever does not wait for the job must learn that it will never run.

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "coordinator/auth/authenticator.h"
-#include "coordinator/dispatch/bounded_executor.h"
+#include "coordinator/dispatch/fair_executor.h"
 #include "coordinator/rpc/job_watchers.h"
 #include "coordinator/rpc/memory_budget.h"
 #include "coordinator/rpc/tenant_quota.h"
@@ -23,12 +23,14 @@ struct JobServiceParts {
   JobStore& store;
   JobWatchers& watchers;
   TraceStore& traces;
-  BoundedExecutor& executor;  // Runs the calls that use the store.
+  FairExecutor& executor;  // Runs the calls that use the store.
   // Called when a job was submitted or cancelled.
   std::function<void()> on_changed;
   Authenticator& authenticator;
   TenantQuota& quota;
   MemoryBudget& budget;  // Memory of requests while they are submitted.
+  // Called when a job of a tenant was refused.
+  std::function<void(const std::string& tenant, const char* reason)> on_refused;
 };
 
 // Creates the service of proto/tangram/v1/job_service.proto. Callers see the

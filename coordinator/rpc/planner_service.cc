@@ -59,19 +59,21 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 
   void Start(const grpc::ByteBuffer& request) {
     if (parts_.is_draining()) {
-      return Refuse(absl::UnavailableError("the coordinator is shutting down"));
+      return Refuse(absl::UnavailableError("the coordinator is shutting down"),
+                    "draining");
     }
     // Before the request is read, which may take many times its bytes.
     if (const absl::Status status = Admit(); !status.ok()) {
-      return Refuse(status);
+      return Refuse(status, "calls");
     }
     if (const absl::Status status = Take(request); !status.ok()) {
-      return Refuse(status);
+      return Refuse(status,
+                    absl::IsResourceExhausted(status) ? "memory" : "request");
     }
     scope_.adapters = parts_.pool.OfferedAdapters();
     // Locked, so that the job cannot end the call before job_ is set.
     mutex_.lock();
-    job_ = parts_.executor.Submit([this] { Run(); });
+    job_ = parts_.executor.Submit(tenant_, [this] { Run(); });
     if (job_.has_value()) {
       v1::PlanUpdate queued;
       queued.mutable_progress()->set_num_workers(parts_.pool.Counts().workers);
@@ -79,8 +81,9 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
       return WriteNextAndUnlock();  // The first update: queued.
     }
     mutex_.unlock();
-    Refuse(absl::ResourceExhaustedError(
-        "too many plans at once; ask again later"));
+    Refuse(
+        absl::ResourceExhaustedError("too many plans at once; ask again later"),
+        "queue");
   }
 
   void OnWriteDone(bool) override {
@@ -102,8 +105,10 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   void OnDone() override { delete this; }
 
  private:
-  void Refuse(const absl::Status& status) {
+  // `reason`: for the metric.
+  void Refuse(const absl::Status& status, const char* reason) {
     parts_.metrics.OnPlan(status, {}, {}, 0);
+    parts_.metrics.OnRefusal(tenant_, reason);
     const auto times = refusals_.Note(absl::StatusCodeToString(status.code()));
     if (times.has_value()) {
       Log(LogLevel::kInfo, "plan refused",
@@ -144,6 +149,7 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     const absl::StatusOr<PlanFile> file = RunRecordedPlan(
         {.pool = parts_.pool,
          .metrics = parts_.metrics,
+         .turns = parts_.turns,
          .now_s = parts_.now_s,
          .cost_limits = parts_.cost_limits},
         std::move(order_),
@@ -228,7 +234,7 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   std::atomic<bool> is_cancelled_ = false;
 
   Mutex mutex_;
-  std::optional<BoundedExecutor::JobId> job_ ABSL_GUARDED_BY(mutex_);
+  std::optional<FairExecutor::JobId> job_ ABSL_GUARDED_BY(mutex_);
   bool is_writing_ ABSL_GUARDED_BY(mutex_) = false;
   // Must live while it is written.
   grpc::ByteBuffer written_ ABSL_GUARDED_BY(mutex_);

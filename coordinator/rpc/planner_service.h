@@ -6,7 +6,8 @@
 
 #include "absl/status/statusor.h"
 #include "coordinator/auth/authenticator.h"
-#include "coordinator/dispatch/bounded_executor.h"
+#include "coordinator/dispatch/fair_executor.h"
+#include "coordinator/dispatch/plan_turns.h"
 #include "coordinator/dispatch/worker_pool.h"
 #include "coordinator/metrics/service_metrics.h"
 #include "coordinator/planning/plan_cache.h"
@@ -23,7 +24,7 @@ namespace tangram {
 // The parts that planning calls need. All must outlive the service.
 struct PlannerServiceParts {
   WorkerPool& pool;
-  BoundedExecutor& executor;  // Runs the planners.
+  FairExecutor& executor;  // Runs the planners.
   ServiceMetrics& metrics;
   PlanCache& cache;
   std::function<double()> now_s;
@@ -31,6 +32,7 @@ struct PlannerServiceParts {
   std::function<bool()> must_stop;    // If true, ends running plans.
   Authenticator& authenticator;
   TenantQuota& quota;
+  PlanTurns& turns;
   MemoryBudget& budget;  // Memory of requests, from their arrival to their end.
   bool share_answers = false;  // Shares answers among tenants.
   CostLimits cost_limits;

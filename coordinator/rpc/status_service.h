@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "coordinator/dispatch/bounded_executor.h"
+#include "coordinator/dispatch/fair_executor.h"
 #include "coordinator/dispatch/worker_pool.h"
 #include "coordinator/jobs/job_runner.h"
 
@@ -20,7 +20,7 @@ namespace tangram {
 // The parts whose status is asked for. All must outlive the service.
 struct StatusServiceParts {
   WorkerPool& pool;
-  BoundedExecutor& executor;  // Runs planning calls.
+  FairExecutor& executor;  // Runs planning calls.
   JobRunner& runner;
   std::function<double()> now_s;
   double began_s = 0;

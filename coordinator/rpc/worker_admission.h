@@ -27,6 +27,10 @@ struct WorkerLimits {
   int max_adapters = 256;
   // Seconds until the first message. Workers send it when they dial.
   double hello_s = 10;
+  // Streams of one source that ended within short_s. At this number, the source
+  // is refused further streams. One is forgotten each second.
+  int max_short_streams = 64;
+  double short_s = 5;
 };
 
 // Admits the streams of workers. Thread-safe.
@@ -63,7 +67,8 @@ class WorkerAdmission {
 
   // Admits a stream that ends soon after `close` is called, which Tick does if
   // it says no hello in time. `close` must be short, and must not destroy the
-  // place. Returns kResourceExhausted if the source has too many streams.
+  // place. Returns kResourceExhausted if the source has too many streams, and
+  // kUnavailable if too many of its streams ended soon.
   absl::StatusOr<std::unique_ptr<Place>> Begin(const WorkerIdentity& source,
                                                std::function<void()> close);
 
@@ -76,14 +81,26 @@ class WorkerAdmission {
     std::map<AdapterId, int> adapters;  // With the streams that offer each.
   };
 
+  // Streams of a source that ended soon, one less each second.
+  struct Churn {
+    double count = 0;
+    double at_s = 0;
+  };
+
   absl::Status Greet(Place& place, absl::Span<const AdapterInfo> adapters);
   void End(Place& place);
+  double ChurnOf(const WorkerIdentity& source, double now_s) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void NoteShort(const WorkerIdentity& source, double now_s)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const WorkerLimits limits_;
   const std::function<double()> now_s_;
   Mutex mutex_;
   std::map<WorkerIdentity, Source> sources_ ABSL_GUARDED_BY(mutex_);
   std::set<Place*> silent_ ABSL_GUARDED_BY(mutex_);  // No hello yet.
+  // At most kMaxSources entries.
+  std::map<WorkerIdentity, Churn> churn_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace tangram

@@ -30,6 +30,10 @@ void Encode(const PoolWorkerStatus& worker, v1::WorkerStatus& message) {
   message.set_last_fault(worker.last_fault);
   message.set_away(!worker.connected);
   message.set_version(worker.info.version);
+  if (worker.quarantined && worker.quarantine_left_s < kInfinity) {
+    message.set_quarantine_left_s(worker.quarantine_left_s);
+  }
+  message.set_believed_slots(worker.believed_slots);
   message.set_source(ToString(worker.info.identity));
 }
 

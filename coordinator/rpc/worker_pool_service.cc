@@ -128,6 +128,10 @@ class WorkerSession
                 const absl::StatusOr<Caller>& caller)
       : context_(context), pool_(pool) {
     if (const absl::Status status = Begin(caller); !status.ok()) {
+      // The admission's word for a source that comes and goes.
+      if (absl::IsUnavailable(status)) {
+        pool_.workers.OnChurn(identity_, status);
+      }
       Refuse(status);
       return;
     }
@@ -141,6 +145,9 @@ class WorkerSession
       return;
     }
     if (const absl::Status status = Receive(); !status.ok()) {
+      if (worker_.has_value()) {
+        pool_.workers.OnProtocolFault(*worker_, status);
+      }
       Leave();
       Refuse(status);
       return;

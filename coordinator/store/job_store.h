@@ -123,6 +123,9 @@ class JobStore {
   virtual absl::StatusOr<int> CountUnfinished(const std::string& tenant) = 0;
   // Returns the number of jobs that Claim may take.
   virtual absl::StatusOr<int> CountWaiting() = 0;
+  // Returns the seconds since the oldest of them was submitted; 0: there is
+  // none.
+  virtual absl::StatusOr<double> OldestWaitingS() = 0;
 
   // Cancels a queued job at once. The owner of a running job learns of it by
   // Renew.
@@ -131,10 +134,13 @@ class JobStore {
   // Takes the next job that is queued or whose owner's lease has ended. If
   // others share the database and `left_s` is positive, takes only a job that
   // has waited for `left_s` seconds, and only while no coordinator runs any
-  // job: one that does may only lack room.
+  // job: one that does may only lack room. Leaves the jobs of a share_key of
+  // which `owner` runs `max_of_key` or more (0: no limit), unless their
+  // priority is higher than that of all those.
   virtual absl::StatusOr<std::optional<Job>> Claim(const std::string& owner,
                                                    double lease_s,
-                                                   double left_s) = 0;
+                                                   double left_s,
+                                                   int max_of_key = 0) = 0;
   // Extends the leases that still hold to `lease_s` seconds from now. Returns
   // their jobs; `cancel_requested` tells which to cancel.
   virtual absl::StatusOr<std::vector<Job>> Renew(

@@ -1,5 +1,6 @@
 #include "coordinator/store/sql_job_store.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -38,6 +39,17 @@ namespace {
   " AND " now                                                       \
   " + 86400 AND NOT EXISTS (SELECT 1 FROM jobs AS other WHERE "     \
   "other.state = 1 AND " IS_LEASED("other.lease_until_s", now) ")"
+// Jobs of keys of which `owner` runs fewer than `most`, or that are more urgent
+// than all that it runs of the key.
+#define IS_OF_KEY(owner, now)                                       \
+  " FROM jobs AS mine WHERE mine.state = 1 AND mine.owner = " owner \
+  " AND " IS_LEASED("mine.lease_until_s",                           \
+                    now) " AND mine.share_key = jobs.share_key"
+#define HAS_ROOM(owner, now, most)                                       \
+  "((SELECT COUNT(*)" IS_OF_KEY(                                         \
+      owner, now) ") < " most                                            \
+                  " OR priority > (SELECT MAX(mine.priority)" IS_OF_KEY( \
+                      owner, now) "))"
 // The first ?2 of the jobs that ended before ?1.
 #define OLD_JOBS                                                             \
   " FROM jobs WHERE state > 1 AND finished_s > 0 AND finished_s < ?1 ORDER " \
@@ -154,6 +166,17 @@ class SqlJobStore : public JobStore {
     return static_cast<int>(count);
   }
 
+  absl::StatusOr<double> OldestWaitingS() override {
+    const MutexLock lock(mutex_);
+    TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
+    double submitted_s = now_s;
+    TANGRAM_RETURN_IF_ERROR(database_->Run(
+        "SELECT COALESCE(MIN(submitted_s), ?1) FROM jobs WHERE " IS_WAITING(
+            "?1"),
+        {now_s}, [&](const SqlRow& row) { submitted_s = row.Double(0); }));
+    return std::max(now_s - submitted_s, 0.0);
+  }
+
   absl::StatusOr<Job> Cancel(const std::string& id) override {
     const MutexLock lock(mutex_);
     TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
@@ -172,17 +195,19 @@ class SqlJobStore : public JobStore {
   }
 
   absl::StatusOr<std::optional<Job>> Claim(const std::string& owner,
-                                           double lease_s,
-                                           double left_s) override {
+                                           double lease_s, double left_s,
+                                           int max_of_key) override {
     const MutexLock lock(mutex_);
     TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
     const bool is_last = database_->dialect().is_shared && left_s > 0;
-    std::vector<SqlValue> values = {owner, now_s};
-    if (is_last) values.push_back(now_s - left_s);
+    std::vector<SqlValue> values = {
+        owner, now_s, int64_t{max_of_key > 0 ? max_of_key : INT32_MAX}};
+    if (is_last) values.emplace_back(now_s - left_s);
     // The order is: the share key with the fewest running jobs, priority, age.
     const std::string next = absl::StrCat(
-        IS_WAITING("?2") " AND " IS_NO_SECOND_SUSPECT("?1"),
-        is_last ? " AND " IS_LEFT("?2", "?3") : "",
+        IS_WAITING("?2") " AND " IS_NO_SECOND_SUSPECT("?1") " AND " HAS_ROOM(
+            "?1", "?2", "?3"),
+        is_last ? " AND " IS_LEFT("?2", "?4") : "",
         " ORDER BY (SELECT COUNT(*) FROM jobs AS other WHERE other.state = 1 "
         "AND other.share_key = jobs.share_key), priority DESC, sequence "
         "LIMIT 1");

@@ -5,11 +5,11 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "common/http/http_server.h"
 #include "common/security/tls_files.h"
 #include "coordinator/auth/authenticator.h"
 #include "coordinator/rpc/status_service.h"
 #include "coordinator/store/job_store.h"
-#include "coordinator/web/http_server.h"
 
 namespace tangram {
 

@@ -7,15 +7,18 @@ before it is parsed, and a good caller is answered right afterwards.
 import hashlib
 import itertools
 import re
+import resource
 import signal
+import socket
 import threading
 import time
 import unittest
+import urllib.request
 
 import calls
 import harness
 from calls import grpc
-from daemons import Coordinator, Worker
+from daemons import Coordinator, Program, Worker
 from harness import CLUSTER, Folder
 
 PLAN, SUBMIT = "/tangram.v1.Planner/Plan", "/tangram.v1.Jobs/SubmitJob"
@@ -280,6 +283,42 @@ class HostilePeersTest(Folder):
         # gRPC tells the coordinator of the end at some later time.
         while self.work(self.hello())[0] != grpc.StatusCode.OK:
             pass
+
+    def test_silent_and_slow_connections(self):
+        """1,000 of both on every port. The next caller is answered in a
+        second."""
+        count = 1000
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if most != resource.RLIM_INFINITY and most < 9 * count:
+            self.skipTest(f"{most} open files; expected {9 * count}")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (9 * count, most))
+        self.coordinator = Program(
+            "tangram-coordinator", "--listen=127.0.0.1:0", "--state_dir=none",
+            "--metrics=127.0.0.1:0", "--http=127.0.0.1:0",
+            "--health=127.0.0.1:0")
+        self.addCleanup(self.coordinator.end)
+        ready = self.coordinator.wait_for("coordinator ready.*")[0]
+        ports = {name: int(port) for name, port in
+                 re.findall(r"(\w*port)=(\d+)", ready)}
+        self.assertEqual(len(ports), 4)
+        for port in ports.values():
+            for i in range(2 * count):
+                peer = socket.create_connection(("127.0.0.1", port))
+                self.addCleanup(peer.close)
+                if i < count:
+                    peer.sendall(b"PRI *" if i % 2 else b"GET /metrics HT")
+        began = time.monotonic()
+        for name, path in ("metrics_port", "metrics"), ("http_port", "api/jobs"):
+            url = f"http://127.0.0.1:{ports[name]}/{path}"
+            with urllib.request.urlopen(url, timeout=TIMEOUT_S) as page:
+                self.assertEqual(page.status, 200)
+        for name in "port", "health_port":
+            self.address = f"127.0.0.1:{ports[name]}"
+            self.assertEqual(self.outcome(
+                lambda channel: channel.unary_unary(CHECK)(
+                    b"", timeout=TIMEOUT_S))[0], grpc.StatusCode.OK)
+        # Four calls.
+        self.assertLess(time.monotonic() - began, 4)
 
     def test_workers_that_come_and_go(self):
         self.start()

@@ -150,8 +150,11 @@ class HostileWorkersTest : public ::testing::Test {
   std::unique_ptr<TestService> service_;
 };
 
+// Else it would get few queries.
+constexpr WorkQueueOptions kShortPauses = {.first_pause_s = 0.001};
+
 TEST_F(HostileWorkersTest, AWorkerThatHangsUpFailsNoPlan) {
-  Start({.quarantine = {.max_rejections = 0}});
+  Start({.quarantine = {.max_rejections = 0}, .queue = kShortPauses});
   AddHonestWorker();
   const HangingUpWorker bad(service_->address(), "bad");
   while (bad.num_taken() < 10) {
@@ -162,7 +165,7 @@ TEST_F(HostileWorkersTest, AWorkerThatHangsUpFailsNoPlan) {
 
 // A query of theirs is not given up while a worker is there that may answer it.
 TEST_F(HostileWorkersTest, ThreeWorkersThatHangUpFailNoPlan) {
-  Start({.quarantine = {.max_rejections = 0}});
+  Start({.quarantine = {.max_rejections = 0}, .queue = kShortPauses});
   AddHonestWorker();
   const HangingUpWorker bad(service_->address(), "bad");
   const HangingUpWorker bad2(service_->address(), "bad-2");

@@ -90,5 +90,20 @@ TEST_F(SourceRecordsTest, TheOldestIsForgottenBeyondTheLimit) {
   EXPECT_EQ(records_.TimesOvertaken(worker(2), 200), 1);
 }
 
+TEST_F(SourceRecordsTest, PausesLongerEachTimeThatConnectionsEndWithTasks) {
+  double now_s = 100;
+  records_.NoteHandedBack(source_, now_s);
+  // Once is how a worker ends in order, also with all its connections.
+  records_.NoteHandedBack(source_, now_s + 0.1);
+  EXPECT_EQ(records_.PausedUntil(source_, now_s), std::nullopt);
+  for (const double pause_s : {1, 2, 4, 8, 16, 30, 30}) {
+    now_s += 50;
+    records_.NoteLoss(source_, now_s);
+    EXPECT_EQ(records_.PausedUntil(source_, now_s), now_s + pause_s);
+  }
+  records_.NoteAnswer(source_, now_s);
+  EXPECT_EQ(records_.PausedUntil(source_, now_s), std::nullopt);
+}
+
 }  // namespace
 }  // namespace tangram

@@ -19,8 +19,11 @@ using ::testing::SizeIs;
 const AdapterId kAceso{"aceso", "1"};
 const AdapterId kUniform{"uniform", "1"};
 
-constexpr WorkQueueOptions kOptions = {
-    .silence_limit_s = 15, .hedge_after_s = 30, .max_losses = 3};
+constexpr WorkQueueOptions kOptions = {.silence_limit_s = 15,
+                                       .hedge_after_s = 30,
+                                       .new_hedge_after_s = 30,
+                                       .first_slots = 1 << 12,
+                                       .max_losses = 3};
 
 std::vector<TaskId> AddTasks(WorkQueue& queue, BatchId batch, int count) {
   std::vector<TaskId> tasks;

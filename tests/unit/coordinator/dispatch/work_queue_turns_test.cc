@@ -17,6 +17,14 @@ using ::testing::SizeIs;
 
 class WorkQueueTurnsTest : public ::testing::Test {
  protected:
+  explicit WorkQueueTurnsTest(
+      const WorkQueueOptions& options = {.silence_limit_s = 15,
+                                         .hedge_after_s = 30,
+                                         .new_hedge_after_s = 30,
+                                         .first_slots = 1 << 12,
+                                         .max_losses = 3})
+      : queue_(options) {}
+
   WorkerId Dial(const std::string& host, double now_s, int capacity = 1) {
     return queue_.AddWorker({kAdapter}, capacity, now_s, {.host = host});
   }
@@ -38,8 +46,7 @@ class WorkQueueTurnsTest : public ::testing::Test {
   }
 
   const AdapterId kAdapter{"aceso", "1"};
-  WorkQueue queue_{
-      {.silence_limit_s = 15, .hedge_after_s = 30, .max_losses = 3}};
+  WorkQueue queue_;
 };
 
 // Dials, takes the task and hangs up. The other worker is busy meanwhile.
@@ -394,6 +401,98 @@ TEST_F(WorkQueueTurnsTest, TheFirstToAnswerHasNotBeenOvertaken) {
   ASSERT_THAT(queue_.LeaseTo(later, 31), ElementsAre(task));
   EXPECT_TRUE(Complete(slow, task, 40));
   EXPECT_THAT(queue_.LeaseOrder(40), ElementsAre(slow, later));
+}
+
+class NewWorkersTest : public WorkQueueTurnsTest {
+ protected:
+  NewWorkersTest()
+      : WorkQueueTurnsTest({.silence_limit_s = 15,
+                            .hedge_after_s = 30,
+                            .new_hedge_after_s = 1,
+                            .first_slots = 4,
+                            .task_limit_s = 900,
+                            .max_losses = 3}) {}
+};
+
+// Each answer adds a slot, and each failure takes half of them.
+TEST_F(NewWorkersTest, SlotsAreBelievedAsFarAsTheyDeliver) {
+  const WorkerId worker = Dial("a", 0, /*capacity=*/4096);
+  for (int i = 0; i < 100; ++i) AddTask();
+  std::vector<TaskId> held = queue_.LeaseTo(worker, 0);
+  EXPECT_THAT(held, SizeIs(4));
+  // Those who count slots believe a machine's worth.
+  EXPECT_EQ(queue_.num_slots(), 64);
+  queue_.Heard(worker, 10);
+  for (int i = 0; i < 4; ++i) {
+    std::vector<WorkerId> others;
+    EXPECT_TRUE(queue_.Complete(worker, held[i], 10, &others));
+  }
+  EXPECT_EQ(queue_.believed_slots(worker), 8);
+  held = queue_.LeaseTo(worker, 10);
+  EXPECT_TRUE(queue_.Refuse(worker, held[0]));
+  EXPECT_EQ(queue_.believed_slots(worker), 4);
+  for (int i = 1; i < 4; ++i) EXPECT_TRUE(queue_.Refuse(worker, held[i]));
+  EXPECT_EQ(queue_.believed_slots(worker), 1);
+  queue_.CheckInvariants();
+}
+
+TEST_F(NewWorkersTest, ATaskOfAWorkerThatNeverAnsweredIsTakenAfterASecond) {
+  const WorkerId silent = Dial("silent", 0);
+  const WorkerId also_silent = Dial("also", 0);
+  const WorkerId honest = Dial("honest", 0);
+  const TaskId task = AddTask();
+  ASSERT_THAT(queue_.LeaseTo(silent, 0), ElementsAre(task));
+  EXPECT_THAT(queue_.LeaseTo(also_silent, 0.9), IsEmpty());
+  EXPECT_THAT(queue_.LeaseTo(also_silent, 1.1), ElementsAre(task));
+  EXPECT_THAT(queue_.LeaseTo(honest, 1.9), IsEmpty());
+  EXPECT_THAT(queue_.LeaseTo(honest, 2.2), ElementsAre(task));
+}
+
+// No worker is idle: a stream of other tasks keeps the honest one busy.
+TEST_F(NewWorkersTest, ATaskThatIsHeldForTooLongIsTakenBack) {
+  const WorkerId honest = Dial("honest", -10);
+  Prove(honest, -10, /*count=*/4, /*takes_s=*/2);  // Its limit: 300 s.
+  const WorkerId silent = Dial("silent", 0);
+  const TaskId task = AddTask();
+  ASSERT_THAT(queue_.LeaseTo(silent, 0), ElementsAre(task));
+  const TaskId other = AddTask();
+  ASSERT_THAT(queue_.LeaseTo(honest, 0), ElementsAre(other));
+  EXPECT_THAT(queue_.RevokeOverdue(29).revoked, IsEmpty());
+  EXPECT_THAT(queue_.RevokeOverdue(31).revoked,
+              ElementsAre(WorkQueue::Lease{silent, task}));
+  queue_.CheckInvariants();
+  EXPECT_EQ(queue_.OldestLeaseS(31), 31);  // The other one.
+  EXPECT_THAT(queue_.LeaseTo(silent, 31), IsEmpty());
+  EXPECT_TRUE(Complete(honest, other, 32));
+  EXPECT_THAT(queue_.LeaseTo(honest, 32), ElementsAre(task));
+}
+
+TEST_F(NewWorkersTest, ATaskIsNotTakenFromTheOnlyWorker) {
+  const WorkerId sole = Dial("sole", 0);
+  const TaskId task = AddTask();
+  ASSERT_THAT(queue_.LeaseTo(sole, 0), ElementsAre(task));
+  EXPECT_THAT(queue_.RevokeOverdue(3000).revoked, IsEmpty());
+  EXPECT_THAT(queue_.RevokeOverdue(3000).stale, IsEmpty());
+  EXPECT_THAT(queue_.RevokeOverdue(3601).stale, ElementsAre(task));
+}
+
+// Without credentials, both are one source.
+TEST_F(NewWorkersTest, AConnectionThatIsOvertakenByItsHostPauses) {
+  const WorkerId silent = Dial("sole", 0);
+  const WorkerId honest = Dial("sole", 0);
+  const TaskId first = AddTask();
+  ASSERT_THAT(queue_.LeaseTo(silent, 0), ElementsAre(first));
+  ASSERT_THAT(queue_.LeaseTo(honest, 1.1), ElementsAre(first));
+  EXPECT_TRUE(Complete(honest, first, 1.1));
+  const TaskId second = AddTask();
+  EXPECT_THAT(queue_.LeaseTo(silent, 1.2), IsEmpty());  // 2 · 1.1 s.
+  EXPECT_THAT(queue_.LeaseTo(silent, 3.4), ElementsAre(second));
+  // It does not pause if it is alone.
+  ASSERT_THAT(queue_.LeaseTo(honest, 40), ElementsAre(second));
+  EXPECT_TRUE(Complete(honest, second, 40));
+  queue_.RemoveWorker(honest, 40);
+  const TaskId third = AddTask();
+  EXPECT_THAT(queue_.LeaseTo(silent, 40), ElementsAre(third));
 }
 
 }  // namespace

@@ -129,6 +129,12 @@ class WorkerPoolTest : public ::testing::Test {
 
   WorkerPoolOptions WithClock(WorkerPoolOptions options) {
     options.now_s = [this] { return now_s_.load(); };
+    // Tests of new workers set it lower.
+    if (options.queue.new_hedge_after_s ==
+        WorkQueueOptions().new_hedge_after_s) {
+      options.queue.new_hedge_after_s = options.queue.hedge_after_s;
+      options.quarantine.first_hold_s = 0;
+    }
     return options;
   }
 

@@ -294,7 +294,7 @@ TEST_F(VerdictsTest, VerdictsOfAWorkerInQuarantineAreWithdrawn) {
     }
   }
   ASSERT_THAT(observer_.quarantines, ElementsAre("hostile held"));
-  now_s_ = 10000;
+  now_s_ = 3000;
   pool_.Heard(busy.id);
   pool_.Tick();
   AnswerWith(busy.id, held, 0);

@@ -167,5 +167,46 @@ TEST(WorkerQuarantineTest, WorkersThatAreNotBlamedAreForgottenFirst) {
   EXPECT_EQ(quarantine.Find(Number(10)), nullptr);
 }
 
+class UselessWorkersTest : public ::testing::Test {
+ protected:
+  bool Note(bool is_new, double now_s) {
+    return quarantine_.NoteUseless(fault_, is_new, now_s);
+  }
+
+  const WorkerQuarantine::Fault fault_{
+      .worker = {.host = "h"}, .name = "w", .version = "1", .text = "idle"};
+  WorkerQuarantine quarantine_{{.max_rejections = 3, .first_hold_s = 10}};
+};
+
+TEST_F(UselessWorkersTest, ANewOneIsHeldAtOnceAndForLongerEachTime) {
+  double now_s = 0;
+  for (const double hold_s : {10, 20, 40, 80, 160, 320, 640, 640}) {
+    EXPECT_TRUE(Note(/*is_new=*/true, now_s));
+    EXPECT_EQ(quarantine_.Find(fault_.worker)->held_until_s, now_s + hold_s);
+    EXPECT_EQ(quarantine_.num_held(), 1);
+    quarantine_.EndHold(fault_.worker);
+    EXPECT_EQ(quarantine_.num_held(), 0);
+    now_s += 1000;
+  }
+}
+
+TEST_F(UselessWorkersTest, OneThatHasAnsweredIsHeldAtTheThirdTimeInARow) {
+  EXPECT_FALSE(Note(/*is_new=*/false, 0));
+  EXPECT_FALSE(Note(/*is_new=*/false, 0.5));  // The same occasion.
+  EXPECT_FALSE(Note(/*is_new=*/false, 2));
+  quarantine_.NoteAnswer(fault_.worker);
+  EXPECT_FALSE(Note(/*is_new=*/false, 4));
+  EXPECT_FALSE(Note(/*is_new=*/false, 6));
+  EXPECT_TRUE(Note(/*is_new=*/false, 8));
+}
+
+TEST_F(UselessWorkersTest, WrongAnswersMeanwhileEndTheEndOfIt) {
+  EXPECT_TRUE(Note(/*is_new=*/true, 0));
+  for (int i = 0; i < 3; ++i) quarantine_.NoteRejection(fault_, 1);
+  EXPECT_FALSE(quarantine_.Find(fault_.worker)->is_held_for_a_while());
+  quarantine_.EndHold(fault_.worker);
+  EXPECT_TRUE(quarantine_.Holds(fault_.worker));
+}
+
 }  // namespace
 }  // namespace tangram

@@ -51,6 +51,10 @@ class MemoryJobStore : public JobStore {
     const std::lock_guard lock(mutex_);
     holds_claims_ = true;
   }
+  int last_max_of_key() {
+    const std::lock_guard lock(mutex_);
+    return last_max_of_key_;
+  }
   void AwaitHeldClaim() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return num_held_claims_ > 0; });
@@ -108,9 +112,15 @@ class MemoryJobStore : public JobStore {
     return *Find(id);
   }
 
+  absl::StatusOr<double> OldestWaitingS() override {
+    return absl::UnimplementedError("");
+  }
+
   absl::StatusOr<std::optional<Job>> Claim(const std::string& owner, double,
-                                           double left_s) override {
+                                           double left_s,
+                                           int max_of_key) override {
     std::unique_lock lock(mutex_);
+    last_max_of_key_ = max_of_key;
     if (Fails()) return Failure();
     if (left_s > 0) {
       ++num_spared_;
@@ -217,6 +227,7 @@ class MemoryJobStore : public JobStore {
   absl::StatusCode failure_ = absl::StatusCode::kOk;
   int num_failures_ = 0;
   int num_spared_ = 0;
+  int last_max_of_key_ = 0;
   bool holds_renewals_ = false;
   int num_held_renewals_ = 0;
   bool holds_claims_ = false;

@@ -84,5 +84,25 @@ TEST_F(WorkerAdmissionTest, ClosesAStreamThatSaysNoHello) {
   EXPECT_EQ(num_closed_, 1);
 }
 
+// One that restarts again and again, or that means harm. Each second, it may
+// have one more.
+TEST_F(WorkerAdmissionTest, RefusesASourceWhoseStreamsEndAtOnce) {
+  for (int i = 0; i < 64; ++i) EXPECT_THAT(Begin(kSource).status(), IsOk());
+  EXPECT_THAT(Begin(kSource).status(),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       HasSubstr("worker source \"w@10.0.0.7\": 64 streams "
+                                 "ended within 5 s each")));
+  EXPECT_THAT(Begin(kOther).status(), IsOk());
+  now_s_ += 1;
+  auto lasting = Begin(kSource);
+  EXPECT_THAT(lasting, IsOk());
+  EXPECT_THAT(Begin(kSource).status(), IsOk());
+  EXPECT_FALSE(Begin(kSource).ok());
+  now_s_ += 6;
+  lasting->reset();  // It does not count.
+  for (int i = 0; i < 6; ++i) EXPECT_THAT(Begin(kSource).status(), IsOk());
+  EXPECT_FALSE(Begin(kSource).ok());
+}
+
 }  // namespace
 }  // namespace tangram

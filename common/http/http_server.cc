@@ -1,0 +1,192 @@
+#include "common/http/http_server.h"
+
+#include <microhttpd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdarg>
+#include <cstddef>
+#include <map>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "common/http/listening_socket.h"
+#include "common/sync/mutex.h"
+
+namespace tangram {
+namespace {
+
+// Open connections. Beyond three quarters of them, the oldest end.
+constexpr unsigned kMaxConnections = 1 << 12;
+constexpr size_t kManyConnections = kMaxConnections / 4 * 3;
+// Seconds without a byte after which a connection ends.
+constexpr unsigned kSilenceS = 10;
+// A connection that has been open for longer ends when others need room. It may
+// send a byte now and then.
+constexpr std::chrono::seconds kLongestS(30);
+// Memory of a connection: a request line and headers, among them a token.
+constexpr size_t kConnectionBytes = 1 << 14;
+
+// The open connections. Each is for one request.
+class OpenConnections {
+ public:
+  // Ends those that have been open for too long, so that `socket` has room.
+  void Add(int socket) {
+    const auto now = std::chrono::steady_clock::now();
+    const MutexLock lock(mutex_);
+    by_age_.emplace(now, socket);
+    began_[socket] = now;
+    for (auto it = by_age_.begin(); it != by_age_.end();) {
+      const bool is_old = now - it->first > kLongestS;
+      if (!is_old && began_.size() <= kManyConnections) break;
+      // The library sees the end and closes the socket.
+      shutdown(it->second, SHUT_RDWR);
+      began_.erase(it->second);
+      it = by_age_.erase(it);
+    }
+  }
+  // The library closes the socket only after this returns, so that Add does not
+  // end the next one of its number.
+  void Remove(int socket) {
+    const MutexLock lock(mutex_);
+    const auto began = began_.find(socket);
+    if (began == began_.end()) return;
+    const auto [first, last] = by_age_.equal_range(began->second);
+    for (auto it = first; it != last; ++it) {
+      if (it->second != socket) continue;
+      by_age_.erase(it);
+      break;
+    }
+    began_.erase(began);
+  }
+
+ private:
+  using Time = std::chrono::steady_clock::time_point;
+  Mutex mutex_;
+  std::multimap<Time, int> by_age_ ABSL_GUARDED_BY(mutex_);
+  std::map<int, Time> began_ ABSL_GUARDED_BY(mutex_);
+};
+
+std::string Header(MHD_Connection* connection, const char* name) {
+  const char* value =
+      MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+  return value == nullptr ? "" : value;
+}
+
+// No other site may frame or cache pages, and their content may change.
+constexpr std::pair<const char*, const char*> kHeaders[] = {
+    {"Cache-Control", "no-store"},
+    {"X-Content-Type-Options", "nosniff"},
+    {"X-Frame-Options", "DENY"},
+    {"Referrer-Policy", "no-referrer"},
+    {"Connection", "close"}};
+
+MHD_Result Send(MHD_Connection* connection, const HttpResponse& response) {
+  MHD_Response* sent = MHD_create_response_from_buffer(
+      response.body.size(), const_cast<char*>(response.body.data()),
+      MHD_RESPMEM_MUST_COPY);
+  if (sent == nullptr) return MHD_NO;
+  for (const auto& [name, value] : kHeaders) {
+    MHD_add_response_header(sent, name, value);
+  }
+  MHD_add_response_header(sent, "Content-Type", response.content_type.c_str());
+  if (response.status == MHD_HTTP_UNAUTHORIZED) {
+    MHD_add_response_header(sent, "WWW-Authenticate", "Bearer");
+  }
+  if (response.status == MHD_HTTP_METHOD_NOT_ALLOWED) {
+    MHD_add_response_header(sent, "Allow", "GET, HEAD");
+  }
+  const MHD_Result result = MHD_queue_response(
+      connection, static_cast<unsigned>(response.status), sent);
+  MHD_destroy_response(sent);
+  return result;
+}
+
+// Called once the headers have come. Answers at once, so no body is read.
+MHD_Result Handle(void* handler, MHD_Connection* connection, const char* path,
+                  const char* method, const char* /*version*/,
+                  const char* /*body*/, size_t* /*body_bytes*/,
+                  void** /*state*/) {
+  const absl::string_view verb = method;
+  if (verb != MHD_HTTP_METHOD_GET && verb != MHD_HTTP_METHOD_HEAD) {
+    return Send(connection, {.status = MHD_HTTP_METHOD_NOT_ALLOWED,
+                             .content_type = "text/plain",
+                             .body = "expected GET\n"});
+  }
+  return Send(connection,
+              (*static_cast<HttpHandler*>(handler))(
+                  {.path = path,
+                   .host = Header(connection, MHD_HTTP_HEADER_HOST),
+                   .authorization =
+                       Header(connection, MHD_HTTP_HEADER_AUTHORIZATION)}));
+}
+
+void NoteConnection(void* open, MHD_Connection* connection, void** /*state*/,
+                    MHD_ConnectionNotificationCode what) {
+  const int socket =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)
+          ->connect_fd;
+  auto& connections = *static_cast<OpenConnections*>(open);
+  if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+    connections.Add(socket);
+  } else {
+    connections.Remove(socket);
+  }
+}
+
+// Errors are about what clients send.
+void IgnoreError(void* /*nothing*/, const char* /*format*/,
+                 va_list /*arguments*/) {}
+
+class MicroServer : public HttpServer {
+ public:
+  explicit MicroServer(HttpHandler handler) : handler_(std::move(handler)) {}
+  ~MicroServer() override {
+    if (daemon_ != nullptr) MHD_stop_daemon(daemon_);
+  }
+
+  absl::Status Listen(const std::string& address, int num_threads) {
+    absl::StatusOr<ListeningSocket> listening = OpenListeningSocket(address);
+    if (!listening.ok()) return listening.status();
+    port_ = listening->port;
+    daemon_ = MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ERROR_LOG, /*port=*/0,
+        /*apc=*/nullptr, nullptr, Handle, &handler_,
+        // First, so that it counts for the others.
+        MHD_OPTION_EXTERNAL_LOGGER, IgnoreError, nullptr,
+        MHD_OPTION_LISTEN_SOCKET, listening->socket,
+        MHD_OPTION_THREAD_POOL_SIZE, static_cast<unsigned>(num_threads),
+        MHD_OPTION_CONNECTION_LIMIT, kMaxConnections,
+        MHD_OPTION_CONNECTION_TIMEOUT, kSilenceS,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, kConnectionBytes,
+        MHD_OPTION_NOTIFY_CONNECTION, NoteConnection, &open_, MHD_OPTION_END);
+    if (daemon_ != nullptr) return absl::OkStatus();
+    close(listening->socket);
+    return absl::UnavailableError("no server can be started");
+  }
+
+  int port() const override { return port_; }
+
+ private:
+  HttpHandler handler_;
+  OpenConnections open_;
+  MHD_Daemon* daemon_ = nullptr;
+  int port_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
+    const std::string& address, int num_threads, HttpHandler handler) {
+  auto server = std::make_unique<MicroServer>(std::move(handler));
+  const absl::Status status = server->Listen(address, num_threads);
+  if (status.ok()) return server;
+  return absl::UnavailableError(
+      absl::StrCat("cannot listen on ", address, ": ", status.message()));
+}
+
+}  // namespace tangram
