@@ -136,7 +136,7 @@ class PlannedPipelinesTest(Folder):
         self.tangram(*self.JOB, "--output", "one.json")
         text = self.tangram(*self.JOB, "--planner-option", "max_pipelines=4",
                             "--output", "two.json")
-        self.assertIn("pipeline 1", text)
+        self.assertIn("\nPipeline 1: ", text)
         self.assertIn("several pipelines:", text)
         self.assertLess(self.seconds("two.json") * 1.02,
                         self.seconds("one.json"))

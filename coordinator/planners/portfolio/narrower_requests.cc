@@ -8,6 +8,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/cost/kernels.h"
 #include "coordinator/planners/constraints/microbatch_sizes.h"
 #include "coordinator/planners/polish/polish_plan.h"
 
@@ -21,6 +22,10 @@ constexpr size_t kMostPieces = 12;
 constexpr int kMostGpus = 256;
 
 constexpr int kFewStages = 3;
+
+// With so many kinds of nodes, the search is also for plans without the weakest
+// of them: it often looks only at plans that use all.
+constexpr size_t kManyKinds = 3;
 
 // Nodes of one island and one group, which are alike, in order.
 using LikeNodes = std::vector<int>;
@@ -142,6 +147,7 @@ class Narrower {
     std::vector<Numbers> pieces;
     const Numbers handy = HandyNumbers();
     if (handy != all_) pieces.push_back(handy);
+    if (alike_.size() >= kManyKinds) pieces.push_back(WithoutWeakest());
     if (is_small) AddEveryPiece(all_, pieces);
     const size_t first = requests_.size();
     for (size_t p = 0; p < pieces.size(); ++p) {
@@ -153,6 +159,22 @@ class Narrower {
     for (const NarrowerRequest& piece : added) {
       FixMicrobatch(piece.request, absl::StrCat(piece.what, " and "));
     }
+  }
+
+  // Returns all nodes but the weakest kind.
+  Numbers WithoutWeakest() const {
+    const auto peak_flops = [&](const LikeNodes& nodes) {
+      const DeviceSpec& device = request_.cluster->nodes[nodes.front()].device;
+      return device.efficiency.gemm_max_fraction *
+             MatmulPeakFlops(device.peak_flops, request_.training.precision);
+    };
+    const auto weakest = absl::c_min_element(
+        alike_, [&](const LikeNodes& a, const LikeNodes& b) {
+          return peak_flops(a) < peak_flops(b);
+        });
+    Numbers others = all_;
+    others[weakest - alike_.begin()] = 0;
+    return others;
   }
 
   // Returns the most of each nodes that are not awkward.

@@ -52,7 +52,7 @@ class Setting:
         run = subprocess.run(
             [self.tangram, "plan", "--cluster", cluster, "--model", model,
              "--global-batch", "128", "--seq", str(sequence),
-             "--runtime", runtime, "--quiet", "--output", "-", *more],
+             "--runtime", runtime, "--memory-margin", "0", "--quiet", "--output", "-", *more],
             stdout=subprocess.PIPE, check=False)
         if run.returncode not in (0, NO_PLAN):
             run.check_returncode()

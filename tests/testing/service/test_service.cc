@@ -12,6 +12,7 @@
 #include "common/base/check.h"
 #include "common/base/status_macros.h"
 #include "common/sim/explain_plan.h"
+#include "common/wire/answered_request.h"
 #include "common/wire/cluster_wire.h"
 #include "common/wire/grpc_settings.h"
 #include "common/wire/grpc_status.h"
@@ -132,6 +133,7 @@ std::string LocalEssence(const PlanRequest& request,
     file.explanation = ExplainPlan(request.model, request.cluster,
                                    *result->plan, result->evaluation);
   }
+  SetBand(file);
   return Essence(std::move(file));
 }
 

@@ -51,6 +51,12 @@ class DegreeCosts {
   // recomputed.
   KeptFigures KeptOf(LayerRange range) const;
 
+  // Returns the least that a layer of the kind adds to the time of a stage.
+  double LeastLayerSeconds(int kind) const {
+    const LayerCost cost = OnOneStage(kept_costs_[kind]);
+    return cost.forward_s + cost.backward_s;
+  }
+
   // Returns a lower bound on the time of a stage in which `in_flight`
   // microbatches fit, over all choices of layers to recompute. Does not search
   // for one.

@@ -54,10 +54,11 @@ Depth::Depth(const SliceLayers& layers, const EqualStages& layout,
           island, options, {stage * size, size, size}, next));
     }
   }
-  latency_s_ = table_.LeastSeconds({.begin = 0, .end = layers.size()});
+  latency_s_ = table_.LeastLatencySeconds();
   slowest_s_ = latency_s_ / layout.num_stages;
   if (num_microbatches_ > 1) {
-    most_s_ = (options.limit_s - latency_s_) / (num_microbatches_ - 1);
+    most_s_ = (SearchLimitSeconds(options) - latency_s_) /
+              (num_microbatches_ - 1);
   }
 }
 

@@ -45,7 +45,7 @@ class Search {
                    StageSizes(island_, limits, kGalvatronDegrees))) {
       if (answer_.truncated) break;
       Depth depth(layers_, layout, island_, options_);
-      if (depth.LeastSeconds() <= options_.limit_s) SearchDepth(depth);
+      if (depth.LeastSeconds() <= SearchLimitSeconds(options_)) SearchDepth(depth);
       answer_.search_steps += depth.num_steps();
     }
     return Finish();
@@ -75,7 +75,7 @@ class Search {
       }
       if (borne == kUnlimitedTrailingStages) break;
       // Plans for more trailing stages are no faster.
-      if (depth.LeastSeconds() > options_.limit_s) break;
+      if (depth.LeastSeconds() > SearchLimitSeconds(options_)) break;
       while (trailing <= borne) trailing = NextTrailing(trailing);
     }
     if (found || answer_.truncated) return;

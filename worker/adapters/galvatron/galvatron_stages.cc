@@ -156,6 +156,19 @@ double StageTable::LeastSeconds(LayerRange range) {
   return least_s;
 }
 
+// Σ over layers of the least time with any degrees.
+double StageTable::LeastLatencySeconds() const {
+  double sum_s = 0;
+  layers_.ForEachRun(0, layers_.size(), [&](int kind, int count) {
+    double least_s = kNever;
+    for (const DegreeCosts& degrees : degrees_) {
+      least_s = std::min(least_s, degrees.LeastLayerSeconds(kind));
+    }
+    sum_s += count * least_s;
+  });
+  return sum_s;
+}
+
 double StageTable::LeastBytesOver(LayerRange range, int in_flight) const {
   double least_bytes = kNever;
   for (const DegreeCosts& degrees : degrees_) {

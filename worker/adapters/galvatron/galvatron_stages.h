@@ -45,6 +45,10 @@ class StageTable {
   // Returns a lower bound on the time of every option.
   double LeastSeconds(LayerRange range);
 
+  // Returns a lower bound on the time of all stages together. Each may have
+  // degrees of its own.
+  double LeastLatencySeconds() const;
+
   DegreeCosts& degrees(int index) { return degrees_[index]; }
 
   // Returns the least excess over all degrees; see DegreeCosts.

@@ -66,8 +66,8 @@ TEST(NvidiaSmiTableTest, CompletesNamesThatAreCutShortByTheirMemory) {
   EXPECT_EQ(large.gpus[0].name, "V100-32");
   ASSERT_OK_AND_ASSIGN(
       const InventoryNode unknown,
-      ParseNvidiaSmiTable(OldRow("Quadro RTX 600...", "24220MiB")));
-  EXPECT_EQ(unknown.gpus[0].name, "Quadro RTX 600...");
+      ParseNvidiaSmiTable(OldRow("GRID P40-24Q X...", "24220MiB")));
+  EXPECT_EQ(unknown.gpus[0].name, "GRID P40-24Q X...");
 }
 
 TEST(NvidiaSmiTableTest, SaysThatCardsAreCutIntoSlices) {
