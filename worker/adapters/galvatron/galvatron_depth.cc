@@ -57,8 +57,8 @@ Depth::Depth(const SliceLayers& layers, const EqualStages& layout,
   latency_s_ = table_.LeastLatencySeconds();
   slowest_s_ = latency_s_ / layout.num_stages;
   if (num_microbatches_ > 1) {
-    most_s_ = (SearchLimitSeconds(options) - latency_s_) /
-              (num_microbatches_ - 1);
+    most_s_ =
+        (SearchLimitSeconds(options) - latency_s_) / (num_microbatches_ - 1);
   }
 }
 

@@ -45,7 +45,8 @@ class Search {
                    StageSizes(island_, limits, kGalvatronDegrees))) {
       if (answer_.truncated) break;
       Depth depth(layers_, layout, island_, options_);
-      if (depth.LeastSeconds() <= SearchLimitSeconds(options_)) SearchDepth(depth);
+      if (depth.LeastSeconds() <= SearchLimitSeconds(options_))
+        SearchDepth(depth);
       answer_.search_steps += depth.num_steps();
     }
     return Finish();
