@@ -82,12 +82,12 @@ absl::StatusOr<LayerPin> ParsePin(const std::string& text, int num_layers) {
 }
 
 absl::StatusOr<std::optional<LayerRecompute>> ParseRecompute(
-    const std::string& text) {
-  if (text.empty()) return std::nullopt;
+    const std::optional<std::string>& text) {
+  if (!text.has_value()) return std::nullopt;
   for (const LayerRecompute recompute : kLayerRecomputes) {
-    if (text == RecomputeName(recompute)) return recompute;
+    if (*text == RecomputeName(recompute)) return recompute;
   }
-  return Bad("--recompute", text, "none, selective or full");
+  return Bad("--recompute", *text, "none, selective or full");
 }
 
 }  // namespace

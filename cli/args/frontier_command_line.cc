@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "cli/args/coordinator_options.h"
 #include "cli/args/option_checks.h"
 #include "cli/args/plan_command_line.h"
 #include "cli/args/shared_options.h"
@@ -44,22 +43,13 @@ void AddCosts(CLI::App& app, FrontierOptions& frontier) {
 void AddFrontier(CLI::App& app, FrontierOptions& frontier) {
   app.footer(absl::StrCat(kFrontierFooter, HelpFooter()));
   PlanOptions& plan = frontier.plan;
-  AddCluster(app, plan.cluster, /*required=*/true);
+  AddPlanning(app, plan);
   app.get_option("--nodes")
       ->description(
           "Numbers of nodes of each group: 2, 0..8, 0..8:2, 1..16:x2, 1|2|4; "
           "all, of groups that are not named [0 to all of every group]")
       ->type_name("GROUP=NUMBERS,...");
-  AddProfiles(app, plan.cluster);
-  AddMemoryMargin(app, plan.cluster.memory_margin);
-  AddModel(app, plan.model, /*required=*/true);
-  AddTraining(app, plan.training, /*required=*/true);
-  AddConstraints(app, plan.constraints);
-  AddSearch(app, plan);
-  AddTolerances(app, plan.search.tolerances);
   AddCosts(app, frontier);
-  AddCoordinator(app, plan.coordinator, /*required=*/false,
-                 "Plan on this coordinator's workers, not in this process");
   AddOptional(app, "--timeout", plan.timeout_s,
               "Plan for this many seconds, and print what is known then")
       ->check(NumberAbove(0, /*inclusive=*/false, "a positive number"));

@@ -58,7 +58,8 @@ struct ConstraintChoice {
   std::vector<std::string> max_stages;
   std::vector<std::string> pins;  // "0-11=a100", "head=h100".
   std::string runtime;            // Empty: auto.
-  std::string recompute;          // "none", "selective", "full"; empty: free.
+  // "none", "selective", "full"; empty: free.
+  std::optional<std::string> recompute;
 };
 
 // When a progress line is drawn; kAuto: if standard error is a terminal.

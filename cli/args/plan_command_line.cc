@@ -10,6 +10,7 @@
 #include "cli/args/shared_options.h"
 
 namespace tangram {
+namespace {
 
 void AddSearch(CLI::App& app, PlanOptions& plan) {
   app.add_option("--microbatch", plan.pipeline_microbatch_size,
@@ -75,12 +76,25 @@ void AddConstraints(CLI::App& app, ConstraintChoice& constraints) {
                  "export --to; auto: the one with the fastest plan; any: plan "
                  "also what none can run [auto]")
       ->type_name("NAME|auto|any");
-  app.add_option("--recompute", constraints.recompute,
-                 "What every layer recomputes: nothing, the attention core, or "
-                 "the whole layer [what is fastest]")
-      ->check(Check([](const std::string& text) { return !text.empty(); },
-                    "none, selective or full"))
+  AddOptional(app, "--recompute", constraints.recompute,
+              "What every layer recomputes: nothing, the attention core, or "
+              "the whole layer [what is fastest]")
       ->type_name("none|selective|full");
+}
+
+}  // namespace
+
+void AddPlanning(CLI::App& app, PlanOptions& plan) {
+  AddCluster(app, plan.cluster, /*required=*/true);
+  AddProfiles(app, plan.cluster);
+  AddMemoryMargin(app, plan.cluster.memory_margin);
+  AddModel(app, plan.model, /*required=*/true);
+  AddTraining(app, plan.training, /*required=*/true);
+  AddConstraints(app, plan.constraints);
+  AddSearch(app, plan);
+  AddTolerances(app, plan.search.tolerances);
+  AddCoordinator(app, plan.coordinator, /*required=*/false,
+                 "Plan on this coordinator's workers, not in this process");
 }
 
 namespace {
@@ -99,16 +113,7 @@ Examples:
 
 void AddPlan(CLI::App& app, PlanOptions& plan) {
   app.footer(absl::StrCat(kPlanFooter, HelpFooter()));
-  AddCluster(app, plan.cluster, /*required=*/true);
-  AddProfiles(app, plan.cluster);
-  AddMemoryMargin(app, plan.cluster.memory_margin);
-  AddModel(app, plan.model, /*required=*/true);
-  AddTraining(app, plan.training, /*required=*/true);
-  AddConstraints(app, plan.constraints);
-  AddSearch(app, plan);
-  AddTolerances(app, plan.search.tolerances);
-  AddCoordinator(app, plan.coordinator, /*required=*/false,
-                 "Plan on this coordinator's workers, not in this process");
+  AddPlanning(app, plan);
   app.add_option("--job", plan.job_id,
                  "Plan as this job, which outlives program and coordinator")
       ->needs("--coordinator")

@@ -6,9 +6,9 @@
 
 namespace tangram {
 
-// Adds the options of a search by one planner.
-void AddSearch(CLI::App& app, PlanOptions& plan);
-void AddConstraints(CLI::App& app, ConstraintChoice& constraints);
+// Adds the options of a request, its constraints, the search by one planner and
+// the coordinator.
+void AddPlanning(CLI::App& app, PlanOptions& plan);
 
 // Adds the options of `plan`.
 void AddPlan(CLI::App& app, PlanOptions& plan);

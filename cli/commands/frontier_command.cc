@@ -123,11 +123,6 @@ class AllocationPlanner {
   void Run() {
     const auto num_points = static_cast<int64_t>(frontier_.points.size());
     PlanOne(num_points - 1, setup_);
-    const int num_threads =
-        setup_.num_threads > 0
-            ? setup_.num_threads
-            : std::max(1,
-                       static_cast<int>(std::thread::hardware_concurrency()));
     PlanningSetup alone = setup_;
     alone.num_threads = 1;
     std::atomic<int64_t> next = 0;
@@ -139,7 +134,7 @@ class AllocationPlanner {
       }
     };
     std::vector<std::jthread> helpers;
-    for (int t = 1; t < num_threads; ++t) helpers.emplace_back(work);
+    for (int t = 1; t < NumThreads(setup_); ++t) helpers.emplace_back(work);
     work();
   }
 

@@ -26,11 +26,6 @@
 namespace tangram {
 namespace {
 
-int NumThreads(const PlanningSetup& setup) {
-  if (setup.num_threads > 0) return setup.num_threads;
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
-
 // Bytes of answers that each parallelizer keeps if several are mixed, since
 // mixing asks for the same slice plans again.
 constexpr int64_t kCacheBytes = int64_t{256} << 20;
@@ -100,6 +95,11 @@ absl::StatusOr<PlanningSetup> PlanningSetupOf(const PlanOptions& options) {
     setup.parallelizer = std::string(kSuitableParallelizers);
   }
   return setup;
+}
+
+int NumThreads(const PlanningSetup& setup) {
+  if (setup.num_threads > 0) return setup.num_threads;
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
 std::shared_ptr<SharedAnswers> SharedSlicePlans::Of(const std::string& name) {

@@ -35,6 +35,9 @@ struct PlanningSetup {
 // option of the planner without a value, or given twice.
 absl::StatusOr<PlanningSetup> PlanningSetupOf(const PlanOptions& options);
 
+// Returns the number of threads that plan in this process, at least 1.
+int NumThreads(const PlanningSetup& setup);
+
 // Slice plans of each parallelizer that several planners of this process share.
 // Thread-safe.
 class SharedSlicePlans {

@@ -1,7 +1,6 @@
 #include "cli/print/plan_figures.h"
 
 #include <algorithm>
-#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/format.h"
@@ -17,14 +16,6 @@ std::vector<EvaluatedPlan> PipelinesOf(const PlanResult& result) {
         {replicas[r].plan, result.replicated_evaluation.pipelines[r]});
   }
   return pipelines;
-}
-
-int NumGpus(const PipelinePlan& plan) {
-  std::set<GpuId> gpus;
-  for (const PlacedStage& stage : plan.stages) {
-    gpus.insert(stage.gpus.begin(), stage.gpus.end());
-  }
-  return static_cast<int>(gpus.size());
 }
 
 PlanFigures FiguresOf(const PlanFile& file) {

@@ -16,9 +16,6 @@ namespace tangram {
 // Returns the pipelines of a plan, with their evaluations.
 std::vector<EvaluatedPlan> PipelinesOf(const PlanResult& result);
 
-// Returns the number of GPUs that the stages use.
-int NumGpus(const PipelinePlan& plan);
-
 // The figures of a plan by which plans are compared.
 struct PlanFigures {
   double iteration_time_s = 0;

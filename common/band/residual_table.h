@@ -13,7 +13,7 @@
 
 namespace tangram {
 
-// What residuals are of.
+// The predictions that residuals belong to.
 enum class Quantity {
   kTime,    // Iteration times.
   kMemory,  // Peak memory of the fullest GPU.
@@ -25,9 +25,9 @@ inline constexpr int kNumQuantities = 3;  // Enumerators.
 
 const char* QuantityName(Quantity quantity);  // "time"
 
-// What the error of a prediction depends on.
+// The error of a prediction depends on these.
 struct PredictionTraits {
-  // Of the GPU: "ampere". Empty: unknown. Those of mixed GPUs are joined by +.
+  // "ampere". Empty: unknown. Generations of mixed GPUs are joined by +.
   std::string generation;
   std::string framework;     // "Megatron-Core". Empty: unknown.
   bool experts = false;      // A mixture of experts.

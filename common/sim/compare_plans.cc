@@ -13,14 +13,6 @@
 namespace tangram {
 namespace {
 
-int NumGpus(const PipelinePlan& plan) {
-  int total = 0;
-  for (int d = 0; d < plan.num_devices(); ++d) {
-    total += static_cast<int>(plan.stages[d].gpus.size());
-  }
-  return total;
-}
-
 class Comparison {
  public:
   void Count(absl::string_view what, size_t before, size_t after) {
@@ -49,6 +41,14 @@ class Comparison {
 };
 
 }  // namespace
+
+int NumGpus(const PipelinePlan& plan) {
+  int total = 0;
+  for (int d = 0; d < plan.num_devices(); ++d) {
+    total += static_cast<int>(plan.stages[d].gpus.size());
+  }
+  return total;
+}
 
 double MemoryFraction(const Evaluation& evaluation) {
   double fullest = 0;

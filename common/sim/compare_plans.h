@@ -15,6 +15,9 @@ struct EvaluatedPlan {
   const Evaluation& evaluation;
 };
 
+// Returns the number of GPUs that the stages use.
+int NumGpus(const PipelinePlan& plan);
+
 // Returns the largest ratio of peak to capacity of memory over the stages.
 double MemoryFraction(const Evaluation& evaluation);
 
