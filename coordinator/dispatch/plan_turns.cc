@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <tuple>
 #include <utility>
 
 namespace tangram {
 namespace {
 
-// Priorities are clamped to this, as in WorkQueue.
-constexpr int kMaxPrioritySteps = 5;
 // How often a plan that waits looks whether it should stop.
 constexpr std::chrono::milliseconds kStopInterval(50);
 
@@ -20,10 +17,7 @@ constexpr std::chrono::milliseconds kStopInterval(50);
 class PlanTurns::Plan {
  public:
   Plan(PlanTurns& its_turns, const BatchShare& share)
-      : turns(its_turns),
-        key(share.key),
-        weight(std::exp2(std::clamp(share.priority, -kMaxPrioritySteps,
-                                    kMaxPrioritySteps))) {}
+      : turns(its_turns), key(share.key), weight(share.weight()) {}
 
   PlanTurns& turns;
   const std::string key;

@@ -137,14 +137,17 @@ std::vector<WorkerId> WorkQueue::SilentWorkers(double now_s) const {
   return silent;
 }
 
+double BatchShare::weight() const {
+  return std::exp2(std::clamp(priority, -kMaxSteps, kMaxSteps));
+}
+
 // A new batch begins at the current turn, so it gets no turns for the time
 // before.
 BatchId WorkQueue::OpenBatch(const AdapterId& adapter,
                              const BatchShare& share) {
-  const int steps = std::clamp(share.priority, -kMaxSteps, kMaxSteps);
   batches_[++last_id_] = {.adapter = adapter,
                           .share_key = share.key,
-                          .weight = std::exp2(steps),
+                          .weight = share.weight(),
                           .next_turn = turn_};
   return last_id_;
 }

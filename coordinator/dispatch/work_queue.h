@@ -51,6 +51,8 @@ struct WorkQueueOptions {
 struct BatchShare {
   std::string key;   // The tenant, for example.
   int priority = 0;  // Clamped to -5 … 5.
+
+  double weight() const;  // 2^priority.
 };
 
 // Assigns tasks to workers. Tasks wait in batches and are leased to workers,
