@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/field_error.h"
+#include "formats/config/nearest_name.h"
 #include "frameworks/targets.h"
 
 namespace tangram {
@@ -194,7 +195,12 @@ absl::StatusOr<const Framework*> FindFramework(
   for (const Framework* framework : frameworks) {
     if (framework->name == name) return framework;
   }
-  return FieldError(field, name, absl::StrCat("one of ", NamesOf(frameworks)));
+  std::vector<absl::string_view> names;
+  for (const Framework* framework : frameworks) {
+    names.push_back(framework->name);
+  }
+  return FieldError(field, absl::StrCat(name, DidYouMean(name, names)),
+                    absl::StrCat("one of ", NamesOf(frameworks)));
 }
 
 std::string NamesOf(absl::Span<const Framework* const> frameworks) {

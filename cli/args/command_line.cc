@@ -8,11 +8,13 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "cli/args/compare_command_line.h"
 #include "cli/args/coordinator_options.h"
+#include "cli/args/examples.h"
 #include "cli/args/exit_code.h"
 #include "cli/args/framework_command_line.h"
 #include "cli/args/frontier_command_line.h"
@@ -20,6 +22,7 @@
 #include "cli/args/option_checks.h"
 #include "cli/args/plan_command_line.h"
 #include "cli/args/shared_options.h"
+#include "formats/config/nearest_name.h"
 #include "formats/export_profile/export_profile.h"
 
 namespace tangram {
@@ -59,8 +62,7 @@ void AddReport(CLI::App& app, ReportOptions& report) {
       ->required()
       ->type_name("PLAN.json");
   app.add_option("-o,--output", report.output_file,
-                 "Write the page to this file; -: to standard output")
-      ->required()
+                 "Write the page to this file; -: to standard output [-]")
       ->type_name("FILE.html");
 }
 
@@ -206,6 +208,9 @@ class Parser {
     AddTop();
     AddShellSupport();
     Add("version", "Show the version", version_);
+    // ParseCommandLine turns it into --help.
+    app_.add_subcommand("help", "Show the help of a command");
+    AddExamples(app_);
     app_.set_version_flag("--version", "", "Show the version and exit");
   }
 
@@ -394,11 +399,39 @@ class Parser {
   absl::Status UsageError(const std::string& message) const {
     const std::vector<std::string> unknown = app_.remaining(/*recurse=*/true);
     if (unknown.empty()) return absl::InvalidArgumentError(message);
-    const bool is_command = app_.get_subcommands().empty();
+    const CLI::App* command = &app_;
+    while (!command->get_subcommands().empty()) {
+      command = command->get_subcommands().front();
+    }
+    const CommandTree tree = TreeOf(*command);
+    const std::string& word = unknown.front();
+    const bool is_option = absl::StartsWith(word, "-");
+    const bool is_command = !is_option && !tree.subcommands.empty();
+    // "--tp=2" is about "--tp".
+    const std::string name = word.substr(0, word.find('='));
+    std::vector<absl::string_view> known;
+    if (is_option) {
+      for (const OptionHelp& option : tree.options) {
+        if (!option.is_positional) known.push_back(option.name);
+      }
+    } else {
+      for (const CommandTree& each : tree.subcommands) {
+        known.push_back(each.name);
+      }
+    }
     return absl::InvalidArgumentError(absl::StrCat(
-        unknown.front(),
-        is_command ? ": unknown command" : ": unknown option or argument",
-        "; see tangram --help"));
+        word, is_command ? ": unknown command" : ": unknown option or argument",
+        DidYouMean(name, known), "; see ", HelpCommand(*command)));
+  }
+
+  // "tangram plan --help"
+  static std::string HelpCommand(const CLI::App& command) {
+    std::string words = command.get_name();
+    for (const CLI::App* parent = command.get_parent(); parent != nullptr;
+         parent = parent->get_parent()) {
+      words = absl::StrCat(parent->get_name(), " ", words);
+    }
+    return absl::StrCat(words, " --help");
   }
 
   template <typename Options>
@@ -456,6 +489,10 @@ class Parser {
 }  // namespace
 
 absl::StatusOr<Command> ParseCommandLine(std::vector<std::string> arguments) {
+  if (!arguments.empty() && arguments.front() == "help") {
+    arguments.erase(arguments.begin());
+    arguments.emplace_back("--help");
+  }
   // The words of __complete are an unfinished command line, so CLI11 cannot
   // parse them.
   if (!arguments.empty() && arguments.front() == "__complete") {

@@ -11,14 +11,6 @@
 namespace tangram {
 namespace {
 
-constexpr char kCompareFooter[] = R"(
-Examples:
-  tangram compare --cluster c1.yaml --model gpt3-6.7b --global-batch 128
-  tangram compare --cluster c1.yaml --model gpt3-6.7b --global-batch 128 \
-    --planners tangram,sailor,metis --planner-option metis.mode=upstream \
-    -o comparison
-)";
-
 void AddSearch(CLI::App& app, CompareOptions& compare) {
   app.add_option("--planners", compare.planners,
                  "Compare these planners; tangram planners lists them [all]")
@@ -47,7 +39,6 @@ void AddSearch(CLI::App& app, CompareOptions& compare) {
 }  // namespace
 
 void AddCompare(CLI::App& app, CompareOptions& compare) {
-  app.footer(absl::StrCat(kCompareFooter, HelpFooter()));
   PlanOptions& plan = compare.plan;
   AddCluster(app, plan.cluster, /*required=*/true);
   AddProfiles(app, plan.cluster);

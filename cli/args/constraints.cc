@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
+#include "formats/config/nearest_name.h"
 #include "formats/import_cluster/hostlist.h"
 #include "frameworks/framework_table.h"
 
@@ -18,8 +19,14 @@ namespace tangram {
 namespace {
 
 absl::Status Bad(const char* option, absl::string_view text,
+                 absl::string_view advice, absl::string_view expected) {
+  return FieldError(option, absl::StrCat(absl::Utf8SafeCEscape(text), advice),
+                    expected);
+}
+
+absl::Status Bad(const char* option, absl::string_view text,
                  absl::string_view expected) {
-  return FieldError(option, absl::Utf8SafeCEscape(text), expected);
+  return Bad(option, text, /*advice=*/"", expected);
 }
 
 // Parses "a100=4" (a value for one island) or "4" (for all). The last "="
@@ -104,7 +111,12 @@ absl::StatusOr<PlanConstraints> MakeConstraints(const ConstraintChoice& choice,
              !FindFramework(PlanningRuntimes(), kRuntimeField,
                             constraints.runtime)
                   .ok()) {
+    std::vector<absl::string_view> names = {kAutoRuntime, kAnyRuntime};
+    for (const Framework* framework : PlanningRuntimes()) {
+      names.push_back(framework->name);
+    }
     return Bad("--runtime", constraints.runtime,
+               DidYouMean(constraints.runtime, names),
                absl::StrCat(kAutoRuntime, ", ", kAnyRuntime, " or one of ",
                             NamesOf(PlanningRuntimes())));
   }

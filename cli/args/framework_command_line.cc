@@ -29,8 +29,8 @@ void AddExport(CLI::App& app, ExportOptions& options) {
       ->required()
       ->type_name("FRAMEWORK");
   app.add_option("-o,--output", options.output_folder,
-                 "Write the files into this folder; make it if it is missing")
-      ->required()
+                 "Write the files into this folder; make it if it is missing "
+                 "[print them]")
       ->type_name("FOLDER");
   app.add_flag("--allow-lossy", options.allow_lossy,
                "Write files even if the framework cannot hold all of the plan");
@@ -62,8 +62,7 @@ void AddImportPlan(CLI::App& app, ImportPlanOptions& options) {
       ->required()
       ->type_name("FILE");
   app.add_option("-o,--output", options.output_file,
-                 "Write the plan as JSON; -: to standard output")
-      ->required()
+                 "Write the plan as JSON; -: to standard output [-]")
       ->type_name("FILE");
   app.add_option("--like", options.like_file,
                  "Take cluster, model and training from this plan, not from "

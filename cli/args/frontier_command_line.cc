@@ -10,14 +10,6 @@
 namespace tangram {
 namespace {
 
-constexpr char kFrontierFooter[] = R"(
-Examples:
-  tangram frontier --cluster c1.yaml --nodes t4=0..4,v100=0..4:2 \
-    --model gpt3-6.7b --global-batch 128
-  tangram frontier --cluster c1.yaml --model gpt3-6.7b --global-batch 128 \
-    --prices t4=2.2,v100=12.2 --tokens 1e9 --deadline 48 --csv frontier.csv
-)";
-
 void AddCosts(CLI::App& app, FrontierOptions& frontier) {
   constexpr char kCosts[] = "Costs";
   const auto positive = [&](const char* name, std::optional<double>& value,
@@ -41,7 +33,6 @@ void AddCosts(CLI::App& app, FrontierOptions& frontier) {
 }  // namespace
 
 void AddFrontier(CLI::App& app, FrontierOptions& frontier) {
-  app.footer(absl::StrCat(kFrontierFooter, HelpFooter()));
   PlanOptions& plan = frontier.plan;
   AddPlanning(app, plan);
   app.get_option("--nodes")

@@ -78,8 +78,7 @@ void AddImportCluster(CLI::App& app, ImportClusterOptions& options) {
   app.add_option("--name", options.name,
                  "Name the cluster [after the output file]");
   app.add_option("-o,--output", options.output_file,
-                 "Write the cluster file; -: to standard output")
-      ->required()
+                 "Write the cluster file; -: to standard output [-]")
       ->type_name("FILE");
 }
 
@@ -89,8 +88,7 @@ void AddImportModel(CLI::App& app, ImportModelOptions& options) {
       ->required()
       ->type_name("FILE");
   app.add_option("-o,--output", options.output_file,
-                 "Write the model file; -: to standard output")
-      ->required()
+                 "Write the model file; -: to standard output [-]")
       ->type_name("FILE");
 }
 
@@ -103,8 +101,7 @@ void AddImportProfile(CLI::App& app, ImportProfileOptions& options) {
       ->required()
       ->type_name("FILE");
   app.add_option("-o,--output", options.output_file,
-                 "Write the profile as JSON; -: to standard output")
-      ->required()
+                 "Write the profile as JSON; -: to standard output [-]")
       ->type_name("FILE");
   app.add_option("--device", options.device,
                  "Name the GPU type that was measured [as in the files]")

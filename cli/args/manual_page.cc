@@ -4,11 +4,17 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "cli/args/examples.h"
 #include "cli/args/exit_code.h"
 #include "common/obs/build_info.h"
 
 namespace tangram {
 namespace {
+
+// The date of this edition of the pages.
+constexpr char kEdition[] = "2026-11-26";
 
 // Escapes plain text for man(7): "-" is not hyphenated, and a line that begins
 // with "." or "'" is not a request.
@@ -42,7 +48,19 @@ std::string Synopsis(const CommandTree& tree, const std::string& command) {
 
 void AppendEntry(const std::string& tag, const std::string& help,
                  std::string& text) {
-  absl::StrAppend(&text, ".TP\n", tag, "\n", Escaped(help), "\n");
+  absl::StrAppend(&text, ".TP\n", tag, "\n");
+  // A line of source for each 70 columns: the page is read as text, too.
+  constexpr size_t kMostColumns = 70;
+  std::string line;
+  for (const absl::string_view word :
+       absl::StrSplit(help, ' ', absl::SkipEmpty())) {
+    if (!line.empty() && line.size() + 1 + word.size() > kMostColumns) {
+      absl::StrAppend(&text, Escaped(line), "\n");
+      line.clear();
+    }
+    absl::StrAppend(&line, line.empty() ? "" : " ", word);
+  }
+  absl::StrAppend(&text, Escaped(line), "\n");
 }
 
 std::string Options(const CommandTree& tree) {
@@ -82,6 +100,18 @@ std::string ExitStatus() {
   return text;
 }
 
+// Returns the examples of a command ("plan") as they are typed.
+std::string ExampleLines(absl::string_view command) {
+  const absl::string_view lines = ExamplesOf(command);
+  if (lines.empty()) return "";
+  std::string text = ".SH EXAMPLES\n.nf\n";
+  for (const absl::string_view line :
+       absl::StrSplit(lines, '\n', absl::SkipEmpty())) {
+    absl::StrAppend(&text, Escaped(std::string(line)), "\n");
+  }
+  return absl::StrCat(text, ".fi\n");
+}
+
 void AppendPages(const CommandTree& tree, const std::string& parent,
                  std::vector<ManualPage>& pages) {
   const std::string command =
@@ -89,10 +119,15 @@ void AppendPages(const CommandTree& tree, const std::string& parent,
   const std::string name = absl::StrReplaceAll(command, {{" ", "-"}});
   pages.push_back(
       {name,
-       absl::StrCat(".TH ", absl::AsciiStrToUpper(name), " 1 \"\" \"tangram ",
-                    Version(), "\" \"Tangram\"\n.SH NAME\n", Escaped(name),
-                    " \\- ", Escaped(tree.help), "\n", Synopsis(tree, command),
-                    Commands(tree, name), Options(tree), ExitStatus())});
+       absl::StrCat(
+           ".TH ", absl::AsciiStrToUpper(name), " 1 \"", kEdition,
+           "\" \"tangram ", Version(), "\" \"Tangram\"\n.SH NAME\n",
+           Escaped(name), " \\- ", Escaped(tree.help), "\n",
+           Synopsis(tree, command), Commands(tree, name), Options(tree),
+           ExampleLines(parent.empty() ? absl::string_view()
+                                       : absl::string_view(command).substr(
+                                             command.find(' ') + 1)),
+           ExitStatus())});
   for (const CommandTree& subcommand : tree.subcommands) {
     AppendPages(subcommand, command, pages);
   }

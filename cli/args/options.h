@@ -79,6 +79,9 @@ struct PlanOptions {
   ClusterChoice cluster;
   ModelChoice model;
   TrainingChoice training;
+  // Those to plan for, of which `training` has the first. Empty: the one of
+  // `training`.
+  std::vector<int> global_batch_sizes;
   ConstraintChoice constraints;
   int pipeline_microbatch_size = 0;          // 0: search.
   std::string parallelizer;                  // Empty: by the model.
@@ -155,7 +158,7 @@ struct DiffOptions {
 
 struct ReportOptions {
   std::vector<std::string> plan_files;
-  std::string output_file;  // "-": standard output.
+  std::string output_file = "-";  // Standard output.
 };
 
 struct RunOptions {
@@ -173,7 +176,7 @@ struct RunOptions {
 struct ExportOptions {
   std::string plan_file;
   std::string target;
-  std::string output_folder;
+  std::string output_folder;  // Empty: print the files.
   bool allow_lossy = false;
 };
 
@@ -184,16 +187,16 @@ struct ImportPlanOptions {
   ClusterChoice cluster;  // Used, as the next two, without like_file.
   ModelChoice model;
   TrainingChoice training;
-  std::string output_file;  // "-": standard output.
+  std::string output_file = "-";  // Standard output.
 };
 
 struct ImportProfileOptions {
   std::string format;
   std::vector<std::string> files;
-  std::string output_file;  // "-": standard output.
-  std::string device;       // Empty: as in the files.
-  ModelChoice model;        // Empty name: as in the files.
-  std::string precision;    // Empty: as in the files.
+  std::string output_file = "-";  // Standard output.
+  std::string device;             // Empty: as in the files.
+  ModelChoice model;              // Empty name: as in the files.
+  std::string precision;          // Empty: as in the files.
   std::optional<int> sequence_length;
 };
 
@@ -211,13 +214,13 @@ struct ImportClusterOptions {
   std::vector<std::string> partitions;
   bool free_gpus_only = false;
   bool flat = false;
-  std::string name;         // Empty: by the output file.
-  std::string output_file;  // "-": standard output.
+  std::string name;               // Empty: by the output file.
+  std::string output_file = "-";  // Standard output.
 };
 
 struct ImportModelOptions {
-  std::string config_file;  // "-": standard input.
-  std::string output_file;  // "-": standard output.
+  std::string config_file;        // "-": standard input.
+  std::string output_file = "-";  // Standard output.
 };
 
 // The times of the cost model as files of another planner.

@@ -97,23 +97,22 @@ void AddPlanning(CLI::App& app, PlanOptions& plan) {
                  "Plan on this coordinator's workers, not in this process");
 }
 
-namespace {
-
-constexpr char kPlanFooter[] = R"(
-Examples:
-  tangram plan --cluster c1.yaml --model gpt3-6.7b --global-batch 128 \
-    --output plan.json
-  tangram plan --cluster c1.yaml --model llama2-13b --global-batch 128 \
-    --runtime megatron --exclude-node t4-3 --max-stages 8
-  tangram plan --cluster c1.yaml --model llama2-13b --global-batch 128 \
-    --tp v100=2 --pin emb-11=v100
-)";
-
-}  // namespace
-
 void AddPlan(CLI::App& app, PlanOptions& plan) {
-  app.footer(absl::StrCat(kPlanFooter, HelpFooter()));
   AddPlanning(app, plan);
+  app.remove_option(app.get_option("--global-batch"));
+  app.add_option_function<std::vector<int>>(
+         "--global-batch",
+         [&plan](const std::vector<int>& sizes) {
+           plan.global_batch_sizes = sizes;
+           plan.training.global_batch_size = sizes.front();
+         },
+         "Train with this many sequences per iteration; plans for several "
+         "sizes are compared")
+      ->required()
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(PositiveInteger())
+      ->type_name("N,...");
   app.add_option("--job", plan.job_id,
                  "Plan as this job, which outlives program and coordinator")
       ->needs("--coordinator")

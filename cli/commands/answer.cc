@@ -6,6 +6,7 @@
 
 #include "absl/algorithm/container.h"
 #include "cli/args/prices.h"
+#include "cli/print/answer_json.h"
 #include "cli/print/plan_figures.h"
 #include "common/base/status_macros.h"
 #include "common/planner/fastest_on_own_data.h"
@@ -113,6 +114,9 @@ absl::Status PrintAnswerOf(const PlanFile& file, const AnswerChoice& answer,
                            const std::string& plan_path, Console& console) {
   TANGRAM_ASSIGN_OR_RETURN(const AnswerView view,
                            ViewOf(file, answer, plan_path));
+  if (console.format == OutputFormat::kJson) {
+    return PrintAnswerAsJson(view, console);
+  }
   PrintAnswer(view, console);
   return absl::OkStatus();
 }

@@ -19,7 +19,7 @@ absl::StatusOr<AnswerView> ViewOf(const PlanFile& file,
                                   const AnswerChoice& answer,
                                   const std::string& plan_path);
 
-// Prints that view.
+// Prints that view, as text or JSON.
 absl::Status PrintAnswerOf(const PlanFile& file, const AnswerChoice& answer,
                            const std::string& plan_path, Console& console);
 

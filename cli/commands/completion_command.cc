@@ -40,7 +40,12 @@ _tangram() {
   done
   _describe tangram found
 }
-compdef _tangram tangram
+# Loaded by the first completion, the file is the function itself.
+if [[ ${funcstack[1]} == _tangram ]]; then
+  _tangram "$@"
+else
+  compdef _tangram tangram
+fi
 )zsh";
 // clang-format on
 constexpr char kFish[] = R"(function __tangram_complete

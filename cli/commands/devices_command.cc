@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/commands/commands.h"
+#include "cli/print/answer_json.h"
 #include "cli/print/table.h"
 #include "common/base/format.h"
 #include "formats/config/device_catalogue.h"
@@ -20,6 +21,32 @@ namespace {
 // Returns TFLOP/s; empty for a precision that the device has no units for.
 std::string Teraflops(double flops_per_s) {
   return flops_per_s > 0 ? absl::StrFormat("%.0f", flops_per_s / 1e12) : "";
+}
+
+nlohmann::ordered_json DeviceJson(const CatalogueDevice& entry) {
+  const DeviceSpec& device = entry.device;
+  return {{"gpu", device.type},
+          {"fp32_flops", device.peak_flops.fp32},
+          {"fp16_flops", device.peak_flops.fp16},
+          {"bf16_flops", device.peak_flops.bf16},
+          {"fp8_flops", device.peak_flops.fp8},
+          {"memory_bytes", device.memory_bytes},
+          {"memory_bytes_per_s", device.memory_bandwidth_bytes_per_s},
+          {"flash_attention", device.supports_flash_attention},
+          {"gpus_per_node", entry.gpus_per_node},
+          {"intra_node_bytes_per_s", entry.intra_node.bandwidth_bytes_per_s},
+          {"inter_node_bytes_per_s", entry.inter_node.bandwidth_bytes_per_s},
+          {"source", std::string(entry.source)}};
+}
+
+// Prints one GPU, or all of the catalogue if it is null.
+void PrintDevicesAsJson(const CatalogueDevice* one, Console& console) {
+  nlohmann::ordered_json devices = nlohmann::ordered_json::array();
+  for (const CatalogueDevice& entry : DeviceCatalogue()) {
+    if (one == nullptr || one == &entry) devices.push_back(DeviceJson(entry));
+  }
+  PrintJson({{"format_version", "tangram.devices/v1"}, {"devices", devices}},
+            console);
 }
 
 void PrintCatalogue(Console& console) {
@@ -140,12 +167,21 @@ absl::Status UnknownDevice(const std::string& name) {
 }  // namespace
 
 CommandResult Run(const DevicesOptions& options, Console& console) {
+  const bool as_json = console.format == OutputFormat::kJson;
+  if (options.device.empty() && as_json) {
+    PrintDevicesAsJson(nullptr, console);
+    return ExitCode::kOk;
+  }
   if (options.device.empty()) {
     PrintCatalogue(console);
     return ExitCode::kOk;
   }
   const CatalogueDevice* entry = FindDevice(options.device);
   if (entry == nullptr) return UnknownDevice(options.device);
+  if (as_json) {
+    PrintDevicesAsJson(entry, console);
+    return ExitCode::kOk;
+  }
   PrintDevice(*entry, console);
   return ExitCode::kOk;
 }

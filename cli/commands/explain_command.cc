@@ -48,7 +48,8 @@ CommandResult Run(const ExplainOptions& options, Console& console) {
   TANGRAM_RETURN_IF_ERROR(
       PrintAnswerOf(file, options.answer, options.plan_file, console));
   const bool has_plan = file.result.plan || file.result.replicated_plan;
-  if (options.answer.detail == Detail::kBrief) {
+  if (options.answer.detail == Detail::kBrief ||
+      console.format == OutputFormat::kJson) {
     return has_plan ? ExitCode::kOk : ExitCode::kNoPlan;
   }
   console.out << "\n";

@@ -144,6 +144,12 @@ absl::Status PrintWhatRuns(const ExportOptions& options, PlanFile file,
 }  // namespace
 
 CommandResult Run(const ExportOptions& options, Console& console) {
+  const bool prints_files = options.output_folder.empty();
+  // Beside files, standard output has nothing else.
+  Console notes{.out = prints_files ? console.err : console.out,
+                .err = console.err,
+                .color = console.color && !prints_files,
+                .width = console.width};
   TANGRAM_RETURN_IF_ERROR(
       FindFramework(ExportTargets(), "--to", options.target).status());
   TANGRAM_ASSIGN_OR_RETURN(const PlanFile file,
@@ -157,19 +163,25 @@ CommandResult Run(const ExportOptions& options, Console& console) {
                            ExportWithAdvice(options.target, file));
   std::vector<std::string> losses = exported.losses;
   absl::c_copy(exported.framework_losses, std::back_inserter(losses));
-  PrintList(absl::StrCat("Lost in ", options.target), losses, console);
-  TANGRAM_RETURN_IF_ERROR(PrintWhatRuns(options, file, exported, console));
+  PrintList(absl::StrCat("Lost in ", options.target), losses, notes);
+  TANGRAM_RETURN_IF_ERROR(PrintWhatRuns(options, file, exported, notes));
   if (!losses.empty() && !options.allow_lossy) {
     return WouldLose(options.target, file, exported);
   }
-  TANGRAM_RETURN_IF_ERROR(WriteFiles(options.output_folder, exported.files));
-  std::vector<std::string> names;
-  for (const ExportedFile& written : exported.files) {
-    names.push_back(absl::StrCat(options.output_folder, "/", written.name));
+  if (prints_files) {
+    for (const ExportedFile& shown : exported.files) {
+      console.out << "==> " << shown.name << " <==\n" << shown.content;
+    }
+  } else {
+    TANGRAM_RETURN_IF_ERROR(WriteFiles(options.output_folder, exported.files));
+    std::vector<std::string> names;
+    for (const ExportedFile& written : exported.files) {
+      names.push_back(absl::StrCat(options.output_folder, "/", written.name));
+    }
+    PrintList("Files", names, notes);
   }
-  PrintList("Files", names, console);
-  PrintList("Made sure", exported.guards, console);
-  PrintList("Launch", {exported.launch}, console);
+  PrintList("Made sure", exported.guards, notes);
+  PrintList("Launch", {exported.launch}, notes);
   return ExitCode::kOk;
 }
 

@@ -4,12 +4,53 @@
 
 #include "cli/args/request.h"
 #include "cli/commands/commands.h"
+#include "cli/print/answer_json.h"
 #include "cli/print/print_islands.h"
 #include "common/base/format.h"
 #include "common/base/status_macros.h"
 #include "formats/config/training_names.h"
 
 namespace tangram {
+
+namespace {
+
+void PrintAsJson(const Cluster& cluster, const std::vector<Island>& islands,
+                 Console& console) {
+  using Json = nlohmann::ordered_json;
+  Json list = Json::array();
+  for (const Island& island : islands) {
+    Json nodes = Json::array();
+    for (const int node : island.nodes) {
+      nodes.push_back(cluster.nodes[node].name);
+    }
+    const IslandSpec& spec = island.spec;
+    list.push_back(
+        {{"island", island.id},
+         {"name", island.name},
+         {"nodes", nodes},
+         {"gpu", spec.device.type},
+         {"gpus", spec.num_gpus()},
+         {"memory_bytes", spec.device.memory_bytes},
+         {"intra_node_bytes_per_s", spec.intra_node.bandwidth_bytes_per_s},
+         {"inter_node_bytes_per_s",
+          spec.num_nodes > 1 ? spec.inter_node.bandwidth_bytes_per_s : 0},
+         {"reason", island.reason}});
+  }
+  Json assumptions = Json::array();
+  for (const Assumption& assumption : cluster.assumptions) {
+    assumptions.push_back({{"field", assumption.field},
+                           {"value", assumption.value},
+                           {"source", assumption.source}});
+  }
+  PrintJson({{"format_version", "tangram.islands/v1"},
+             {"cluster", cluster.name},
+             {"gpus", cluster.num_gpus()},
+             {"islands", list},
+             {"assumptions", assumptions}},
+            console);
+}
+
+}  // namespace
 
 CommandResult Run(const IslandsOptions& options, Console& console) {
   TANGRAM_ASSIGN_OR_RETURN(const Cluster cluster, LoadCluster(options.cluster));
@@ -22,6 +63,10 @@ CommandResult Run(const IslandsOptions& options, Console& console) {
       BuildIslands(cluster, precision, options.tolerances, {}, {}));
   const std::vector<Island>& islands = set.islands;
 
+  if (console.format == OutputFormat::kJson) {
+    PrintAsJson(cluster, islands, console);
+    return ExitCode::kOk;
+  }
   console.out << Styled(console, Style::kBold, cluster.name) << ": "
               << FormatItems(cluster.num_gpus(), "GPU") << " in "
               << FormatItems(static_cast<int64_t>(cluster.nodes.size()), "node")

@@ -7,6 +7,7 @@
 #include "cli/commands/commands.h"
 #include "cli/files/plan_files.h"
 #include "cli/files/trace_file.h"
+#include "cli/print/answer_json.h"
 #include "cli/print/job_text.h"
 #include "cli/print/print_plan.h"
 #include "cli/print/progress_mode.h"
@@ -18,6 +19,18 @@ namespace tangram {
 namespace {
 
 void PrintJobs(const std::vector<v1::Job>& jobs, Console& console) {
+  if (console.format == OutputFormat::kJson) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const v1::Job& job : jobs) {
+      list.push_back({{"job", job.job_id()},
+                      {"state", JobStateText(job)},
+                      {"priority", job.priority()},
+                      {"attempts", job.attempts()},
+                      {"error", job.error().message()}});
+    }
+    PrintJson({{"format_version", "tangram.jobs/v1"}, {"jobs", list}}, console);
+    return;
+  }
   Table table({{"job"},
                {"state"},
                {"priority", Table::kRight},
@@ -63,9 +76,12 @@ CommandResult Run(const ShowJobOptions& options, Console& console) {
   TANGRAM_ASSIGN_OR_RETURN(
       const v1::Job job,
       GetJob(options.coordinator, options.job_id, StopCondition(std::nullopt)));
-  if (!IsStandardOutput(options.output_file)) {
+  const bool has_answer = job.state() == v1::Job::SUCCEEDED;
+  // One JSON answer: that of the job if it has one.
+  if (!IsStandardOutput(options.output_file) &&
+      !(has_answer && console.format == OutputFormat::kJson)) {
     PrintJobs({job}, console);
-    console.out << "\n";
+    if (console.format == OutputFormat::kText) console.out << "\n";
   }
   if (job.state() != v1::Job::SUCCEEDED) return ExitCode::kOk;
   return PrintResult(job, options.output_file, console);

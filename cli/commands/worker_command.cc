@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/commands/commands.h"
+#include "cli/print/answer_json.h"
 #include "cli/print/table.h"
 #include "cli/print/worker_text.h"
 #include "cli/remote/coordinator_channel.h"
@@ -40,6 +41,25 @@ absl::Status Call(const CoordinatorAccess& coordinator, const Request& request,
 }
 
 void PrintWorkers(const v1::WorkerList& list, Console& console) {
+  if (console.format == OutputFormat::kJson) {
+    nlohmann::ordered_json workers = nlohmann::ordered_json::array();
+    for (const v1::WorkerStatus& worker : list.workers()) {
+      workers.push_back(
+          {{"worker", worker.name()},
+           {"state", WorkerStateText(worker)},
+           {"source", worker.source()},
+           {"version", worker.version()},
+           {"slots", worker.slots()},
+           {"answered", worker.answered()},
+           {"rejected", worker.rejected()},
+           {"adapters", std::vector<std::string>(worker.adapters().begin(),
+                                                 worker.adapters().end())},
+           {"last_fault", worker.last_fault()}});
+    }
+    PrintJson({{"format_version", "tangram.workers/v1"}, {"workers", workers}},
+              console);
+    return;
+  }
   Table table({{"worker"},
                {"state"},
                {"source"},

@@ -35,6 +35,32 @@ PlanFigures FiguresOf(const PlanFile& file) {
   return figures;
 }
 
+Fullest FullestOf(absl::Span<const EvaluatedPlan> pipelines) {
+  Fullest fullest;
+  const auto share = [](const StageEvaluation& stage) {
+    return stage.peak_bytes / stage.capacity_bytes;
+  };
+  for (size_t r = 0; r < pipelines.size(); ++r) {
+    const std::vector<StageEvaluation>& stages = pipelines[r].evaluation.stages;
+    for (size_t s = 0; s < stages.size(); ++s) {
+      if (fullest.stage != nullptr &&
+          !(share(stages[s]) > share(*fullest.stage))) {
+        continue;
+      }
+      fullest.stage = &stages[s];
+      fullest.name = absl::StrCat(
+          pipelines.size() > 1 ? absl::StrCat("pipeline ", r, ", ") : "",
+          "stage ", s);
+    }
+  }
+  return fullest;
+}
+
+double TokensPerSecond(const PlanResult& result) {
+  return result.replicated_plan ? result.replicated_evaluation.tokens_per_s
+                                : result.evaluation.tokens_per_s;
+}
+
 std::string WhyNone(const absl::StatusOr<PlanFile>& answer) {
   if (!answer.ok()) return std::string(answer.status().message());
   const std::optional<Infeasible>& why = answer->result.infeasible;

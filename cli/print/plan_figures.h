@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "common/domain/pipeline_plan.h"
 #include "common/planner/cluster_planner.h"
 #include "common/sim/compare_plans.h"
@@ -32,6 +33,17 @@ struct PlanFigures {
 };
 // The file must have a plan.
 PlanFigures FiguresOf(const PlanFile& file);
+
+// The GPU with the least free memory, as a share of it.
+struct Fullest {
+  const StageEvaluation* stage = nullptr;  // Null: there is no stage.
+  std::string name;                        // "stage 3", "pipeline 1, stage 3"
+};
+// Refers to the evaluations of `pipelines`.
+Fullest FullestOf(absl::Span<const EvaluatedPlan> pipelines);
+
+// Returns the tokens of a second with the plan of `result`.
+double TokensPerSecond(const PlanResult& result);
 
 // Returns why an answer has no plan: the error, or the reason and the missing
 // bytes.

@@ -28,6 +28,19 @@ struct AnswerView {
   Detail detail = Detail::kUsual;
 };
 
+// Time and GPUs that training on the tokens takes.
+struct TrainingNeeds {
+  double tokens = 0;
+  double hours = 0;
+  int num_gpus = 0;
+};
+// The file of `view` must have a plan.
+TrainingNeeds NeedsOf(const AnswerView& view);
+
+// Returns the command that writes the launch files for `taker`. An empty
+// `plan_path` stands for plan.json.
+std::string ExportCommand(const PlanTaker& taker, const std::string& plan_path);
+
 // Prints the request and the headline: time, tokens, what a training takes,
 // memory, framework and the next command; or why no plan fits.
 void PrintHeadline(const AnswerView& view, Console& console);

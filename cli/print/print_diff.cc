@@ -75,7 +75,10 @@ constexpr size_t kMaxCell = 32;
 
 // Prints one line for each field that differs as a whole.
 void PrintFields(const ComparedPlans& plans, Console& console) {
-  Table table({{""}, {plans.name_a}, {plans.name_b}, {"", Table::kRight}});
+  Table table({{""},
+               {.title = plans.name_a, .is_elastic = true},
+               {.title = plans.name_b, .is_elastic = true},
+               {"", Table::kRight}});
   std::string long_values;
   const auto add = [&](const char* part, const std::vector<Difference>& rows) {
     for (const Difference& row : rows) {
@@ -96,7 +99,7 @@ void PrintFields(const ComparedPlans& plans, Console& console) {
   add("model: ", plans.diff.model);
   add("cluster: ", plans.diff.cluster);
   add("training: ", plans.diff.training);
-  console.out << table.ToString() << long_values;
+  console.out << table.ToString(console.width) << long_values;
 }
 
 // A column of the tables of stages. There is none for "gpus", because "where"

@@ -113,11 +113,13 @@ void PrintTable(const Frontier& frontier, Console& console) {
   for (const std::string& group : frontier.groups) {
     columns.push_back({group, Table::kRight});
   }
-  for (const char* title : {"GPUs", "iteration", "tokens/s", "hours", "price/h",
-                            "price/Mtoken", "memory"}) {
+  for (const char* title : {"GPUs", "iteration", "tokens/s", "hours"}) {
     columns.push_back({title, Table::kRight});
   }
-  columns.push_back({"at best"});
+  columns.push_back({"price/h", Table::kRight, /*drop=*/2});
+  columns.push_back({"price/Mtoken", Table::kRight});
+  columns.push_back({"memory", Table::kRight, /*drop=*/3});
+  columns.push_back({.title = "at best", .is_elastic = true});
   Table table(std::move(columns));
   for (const FrontierPoint& point : frontier.points) {
     if (point.is_empty()) continue;
@@ -147,8 +149,15 @@ void PrintTable(const Frontier& frontier, Console& console) {
     row.push_back(AtBest(frontier, point));
     table.AddRow(std::move(row));
   }
+  const std::vector<std::string> dropped = table.DroppedAt(console.width);
   console.out << Styled(console, Style::kBold, "Allocations") << "\n"
-              << table.ToString() << "\n"
+              << table.ToString(console.width)
+              << (dropped.empty()
+                      ? ""
+                      : WrapText(absl::StrCat("wider output also shows ",
+                                              absl::StrJoin(dropped, ", ")),
+                                 /*indent=*/2, console.width))
+              << "\n"
               << WrapText(
                      absl::StrCat("*: no other is faster with as ",
                                   frontier.has_prices() ? "low a price an hour"

@@ -59,11 +59,6 @@ std::string AmountText(double amount) {
                       : FormatThousands(std::llround(amount));
 }
 
-double TokensPerSecond(const PlanResult& result) {
-  return result.replicated_plan ? result.replicated_evaluation.tokens_per_s
-                                : result.evaluation.tokens_per_s;
-}
-
 // Returns the share of compute time that was measured, of the first pipeline.
 double MeasuredFraction(const PlanResult& result) {
   return result.replicated_plan
@@ -93,49 +88,17 @@ void PrintIteration(const PlanResult& result, Console& console) {
 
 // Says what training on the tokens takes.
 void PrintTraining(const AnswerView& view, Console& console) {
-  const double tokens_per_s = TokensPerSecond(view.file.result);
-  if (!(tokens_per_s > 0)) return;
-  int num_gpus = 0;
-  for (const EvaluatedPlan& pipeline : PipelinesOf(view.file.result)) {
-    num_gpus += NumGpus(pipeline.plan);
-  }
-  const double tokens = view.tokens.value_or(kUsualTokens);
-  const double hours = tokens / tokens_per_s / kSecondsInHour;
-  std::string text =
-      absl::StrCat(TokensText(tokens), " tokens take ", DurationText(hours),
-                   ", ", AmountText(hours * num_gpus), " GPU-hours");
+  if (!(TokensPerSecond(view.file.result) > 0)) return;
+  const TrainingNeeds needs = NeedsOf(view);
+  std::string text = absl::StrCat(
+      TokensText(needs.tokens), " tokens take ", DurationText(needs.hours),
+      ", ", AmountText(needs.hours * needs.num_gpus), " GPU-hours");
   if (view.price_per_hour) {
-    absl::StrAppend(&text, ", cost ", AmountText(hours * *view.price_per_hour));
+    absl::StrAppend(&text, ", cost ",
+                    AmountText(needs.hours * *view.price_per_hour));
   }
   if (!view.tokens) absl::StrAppend(&text, " (--tokens N)");
   PrintLine("training", text, console);
-}
-
-// Where the fullest GPU is.
-struct Fullest {
-  const StageEvaluation* stage = nullptr;
-  std::string name;  // "stage 3", "pipeline 1, stage 3"
-};
-
-Fullest FullestOf(const std::vector<EvaluatedPlan>& pipelines) {
-  Fullest fullest;
-  const auto share = [](const StageEvaluation& stage) {
-    return stage.peak_bytes / stage.capacity_bytes;
-  };
-  for (size_t r = 0; r < pipelines.size(); ++r) {
-    const std::vector<StageEvaluation>& stages = pipelines[r].evaluation.stages;
-    for (size_t s = 0; s < stages.size(); ++s) {
-      if (fullest.stage != nullptr &&
-          !(share(stages[s]) > share(*fullest.stage))) {
-        continue;
-      }
-      fullest.stage = &stages[s];
-      fullest.name = absl::StrCat(
-          pipelines.size() > 1 ? absl::StrCat("pipeline ", r, ", ") : "",
-          "stage ", s);
-    }
-  }
-  return fullest;
 }
 
 void PrintMemory(const AnswerView& view, Console& console) {
@@ -186,12 +149,8 @@ std::string CommandLines(const std::string& command, int indent, int width) {
 void PrintNext(const AnswerView& view, Console& console) {
   const PlanTaker& taker = view.takers.front();
   const bool is_written = !view.plan_path.empty();
-  const std::string path =
-      is_written ? EscapedControls(view.plan_path) : "plan.json";
   const std::string command =
-      absl::StrCat("tangram export ", path, " --to ", taker.framework,
-                   taker.losses.empty() ? "" : " --allow-lossy", " -o launch-",
-                   taker.framework);
+      EscapedControls(ExportCommand(taker, view.plan_path));
   if (!is_written) {
     PrintLine("next", "this command again with -o plan.json, then", console);
     console.out << CommandLines(command, /*indent=*/4, console.width);
@@ -256,6 +215,24 @@ void PrintConstraints(PlanConstraints constraints, Console& console) {
 }
 
 }  // namespace
+
+TrainingNeeds NeedsOf(const AnswerView& view) {
+  TrainingNeeds needs{.tokens = view.tokens.value_or(kUsualTokens)};
+  for (const EvaluatedPlan& pipeline : PipelinesOf(view.file.result)) {
+    needs.num_gpus += NumGpus(pipeline.plan);
+  }
+  needs.hours =
+      needs.tokens / TokensPerSecond(view.file.result) / kSecondsInHour;
+  return needs;
+}
+
+std::string ExportCommand(const PlanTaker& taker,
+                          const std::string& plan_path) {
+  return absl::StrCat(
+      "tangram export ", plan_path.empty() ? "plan.json" : plan_path, " --to ",
+      taker.framework, taker.losses.empty() ? "" : " --allow-lossy",
+      " -o launch-", taker.framework);
+}
 
 void PrintHeadline(const AnswerView& view, Console& console) {
   const PlanFile& file = view.file;

@@ -1,6 +1,7 @@
 #include "formats/config/device_fields.h"
 
 #include <optional>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -9,6 +10,7 @@
 #include "formats/config/device_catalogue.h"
 #include "formats/config/efficiency_fields.h"
 #include "formats/config/host_fields.h"
+#include "formats/config/nearest_name.h"
 
 namespace tangram {
 namespace {
@@ -27,12 +29,15 @@ std::string Path(const ConfigField& fields, absl::string_view key) {
   return absl::StrCat(fields.path(), ".", key);
 }
 
-std::string TypesInCatalogue() {
-  return absl::StrJoin(DeviceCatalogue(), ", ",
-                       [](std::string* out, const CatalogueDevice& entry) {
-                         out->append(entry.device.type);
-                       });
+std::vector<absl::string_view> KnownTypes() {
+  std::vector<absl::string_view> types;
+  for (const CatalogueDevice& entry : DeviceCatalogue()) {
+    types.push_back(entry.device.type);
+  }
+  return types;
 }
+
+std::string TypesInCatalogue() { return absl::StrJoin(KnownTypes(), ", "); }
 
 // Requires the three datasheet numbers of a device that the catalogue lacks.
 absl::Status CheckDescribed(const ConfigField& fields,
@@ -41,9 +46,10 @@ absl::Status CheckDescribed(const ConfigField& fields,
        {"peak_tflops", "memory", "memory_bandwidth"}) {
     if (fields.Find(key).has_value()) continue;
     return fields.MissingError(
-        key, absl::StrCat("a value, since GPU type ", type,
-                          " is not in the catalogue; known types: ",
-                          TypesInCatalogue()));
+        key,
+        absl::StrCat("a value, since GPU type ", type,
+                     " is not in the catalogue", DidYouMean(type, KnownTypes()),
+                     "; known types: ", TypesInCatalogue()));
   }
   return absl::OkStatus();
 }

@@ -12,6 +12,7 @@
 #include "formats/config/document.h"
 #include "formats/config/hf_config.h"
 #include "formats/config/model_fields.h"
+#include "formats/config/nearest_name.h"
 #include "formats/config/resize_model.h"
 #include "formats/config/text_file.h"
 
@@ -44,10 +45,13 @@ absl::StatusOr<LoadedModel> LoadByNameOrPath(const std::string& name_or_path) {
   }
   const absl::StatusOr<std::string> text = ReadConfigFile(name_or_path);
   if (absl::IsNotFound(text.status())) {
-    return absl::NotFoundError(
-        absl::StrCat("model: ", absl::Utf8SafeCEscape(name_or_path),
-                     "; expected a file or one of the built-in models ",
-                     absl::StrJoin(BuiltinModelNames(), ", ")));
+    const std::vector<std::string> names = BuiltinModelNames();
+    return absl::NotFoundError(absl::StrCat(
+        "model: ", absl::Utf8SafeCEscape(name_or_path),
+        DidYouMean(name_or_path,
+                   std::vector<absl::string_view>(names.begin(), names.end())),
+        "; expected a file or one of the built-in models ",
+        absl::StrJoin(names, ", ")));
   }
   TANGRAM_RETURN_IF_ERROR(text.status());
   return ParseModelAndUsualLength(*text, name_or_path);

@@ -117,6 +117,31 @@ TEST(ParseCommandLineTest, EverySubcommandHasItsOptions) {
   EXPECT_TRUE(std::holds_alternative<VersionOptions>(parse("--version")));
 }
 
+TEST(ParseCommandLineTest, SeveralBatchSizesAreKept) {
+  ASSERT_OK_AND_ASSIGN(
+      const Command command,
+      Parse("plan --cluster c --model m --global-batch 64,128,256"));
+  const PlanOptions& plan = std::get<PlanOptions>(command);
+  EXPECT_EQ(plan.global_batch_sizes, std::vector<int>({64, 128, 256}));
+  EXPECT_EQ(plan.training.global_batch_size, 64);
+}
+
+TEST(ParseCommandLineTest, HelpIsACommand) {
+  ASSERT_OK_AND_ASSIGN(const Command help, Parse("help job list"));
+  ASSERT_OK_AND_ASSIGN(const Command option, Parse("job list --help"));
+  EXPECT_EQ(std::get<HelpOptions>(help).text,
+            std::get<HelpOptions>(option).text);
+}
+
+TEST(ParseCommandLineTest, FilesGoToStandardOutputByDefault) {
+  EXPECT_EQ(std::get<ReportOptions>(*Parse("report p.json")).output_file, "-");
+  EXPECT_EQ(std::get<ImportModelOptions>(*Parse("import model c")).output_file,
+            "-");
+  EXPECT_EQ(
+      std::get<ExportOptions>(*Parse("export p.json --to mist")).output_folder,
+      "");
+}
+
 TEST(ParseCommandLineTest, HelpListsExitCodes) {
   for (const char* line : {"--help", "plan --help", "evaluate -h"}) {
     SCOPED_TRACE(line);
@@ -147,8 +172,15 @@ INSTANTIATE_TEST_SUITE_P(
     ParseCommandLine, BadCommandLineTest,
     ::testing::Values(
         BadLine{"NoCommand", "", "A subcommand is required"},
-        BadLine{"UnknownCommand", "paln", "paln: unknown command"},
-        BadLine{"UnknownOption", "plan --clutser c", "--clutser: unknown"},
+        BadLine{"UnknownCommand", "paln",
+                "paln: unknown command; did you mean plan?; see tangram "
+                "--help"},
+        BadLine{"UnknownOption", "plan --clutser c",
+                "--clutser: unknown option or argument; did you mean "
+                "--cluster?; see tangram plan --help"},
+        BadLine{"UnknownOptionOfAGroup", "job list --limt=3",
+                "--limt=3: unknown option or argument; did you mean --limit?; "
+                "see tangram job list --help"},
         BadLine{"ExtraArgument", PlanWith("more"), "more: unknown"},
         BadLine{"NoCluster", "plan --model m --global-batch 1",
                 "--cluster is required"},

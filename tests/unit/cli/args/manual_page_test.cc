@@ -54,5 +54,14 @@ TEST(ManualPagesTest, EveryPageListsTheExitCodes) {
   }
 }
 
+TEST(ManualPagesTest, APageShowsHowTheCommandIsUsed) {
+  CommandTree tree = {.name = "tangram",
+                      .subcommands = {{.name = "models"}, {.name = "fly"}}};
+  const std::vector<ManualPage> pages = ManualPages(tree);
+  EXPECT_THAT(pages[1].text,
+              HasSubstr(".SH EXAMPLES\n.nf\ntangram models\n.fi\n"));
+  EXPECT_THAT(pages[2].text, ::testing::Not(HasSubstr("EXAMPLES")));
+}
+
 }  // namespace
 }  // namespace tangram

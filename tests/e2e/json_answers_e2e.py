@@ -1,0 +1,179 @@
+"""Checks the JSON answers of commands against docs/schemas, and completion,
+manual pages and help by the tools that read them."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import unittest
+
+import harness
+from harness import BAD_INPUT, CLUSTER, JOB, NO_PLAN, OK, TANGRAM, Folder
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+
+SCHEMAS = os.path.join(harness.SOURCE, "docs/schemas/answers.schema.json")
+
+
+@unittest.skipUnless(jsonschema, "python3-jsonschema is not installed")
+class JsonTest(Folder):
+    def answer(self, code, *arguments):
+        """Runs a command with --format json. Returns its valid answer."""
+        run = self.run_tangram(*arguments, "--format", "json")
+        self.assertEqual((run.returncode, run.stderr), (code, ""))
+        answer = json.loads(run.stdout)
+        with open(SCHEMAS, encoding="utf-8") as f:
+            schemas = json.load(f)
+        version = answer["format_version"].replace("/", "~1")
+        jsonschema.Draft202012Validator(
+            dict(schemas, **{"$ref": f"#/$defs/{version}"})).validate(answer)
+        return answer
+
+    def test_plan_explain_and_evaluate(self):
+        answer = self.answer(OK, "plan", *CLUSTER, *JOB, "-o", "plan.json",
+                             "--tokens", "1e12", "--prices", "t4=1,v100=2")
+        plan = json.loads(self.read("plan.json"))
+        self.assertEqual(answer["plan_file"]["plan"], plan["plan"])
+        self.assertEqual(answer["iteration_time_s"],
+                         plan["evaluation"]["iteration_time_s"])
+        self.assertTrue(answer["guesses"])
+        needs = answer["training"]
+        self.assertAlmostEqual(
+            needs["hours"] * 3600 * answer["tokens_per_s"] / 1e12, 1)
+        self.assertGreater(needs["price"], needs["hours"])
+        memory = answer["memory"]
+        self.assertAlmostEqual(memory["usable_bytes"] / memory["real_bytes"],
+                               0.95)
+        for command in ("explain", "evaluate"):
+            again = self.answer(OK, command, "plan.json")
+            self.assertEqual(again["iteration_time_s"],
+                             answer["iteration_time_s"])
+            brief = self.answer(OK, command, "plan.json", "--brief")
+            self.assertNotIn("plan_file", brief)
+
+    def test_no_plan(self):
+        answer = self.answer(NO_PLAN, "plan", *CLUSTER, "--model", "gpt3-175b",
+                             "--global-batch", "32")
+        self.assertFalse(answer["has_plan"])
+        self.assertIn("does not fit", answer["reason"])
+
+    def test_batches(self):
+        arguments = ("plan", *CLUSTER, "--model", "gpt3-1.3b", "--layers", "6",
+                     "--global-batch", "16,32", "--runtime", "any")
+        answer = self.answer(OK, *arguments, "-o", "p.json")
+        self.assertEqual([entry["global_batch"] for entry in answer["batches"]],
+                         [16, 32])
+        for entry in answer["batches"]:
+            size = entry["global_batch"]
+            plan = json.loads(self.read(f"p-{size}.json"))
+            self.assertEqual(plan["training"]["global_batch_size"], size)
+            self.assertEqual(plan["evaluation"]["iteration_time_s"],
+                             entry["answer"]["iteration_time_s"])
+        shown = self.tangram(*arguments)
+        best = max(answer["batches"],
+                   key=lambda entry: entry["answer"]["tokens_per_s"])
+        self.assertIn(f"most tokens a second: {best['global_batch']}\n", shown)
+        for option in (["--dry-run"], ["-o", "-"], ["--timeline", "t.json"]):
+            self.fails(BAD_INPUT, "--global-batch: several sizes", *arguments,
+                       *option)
+        self.fails(BAD_INPUT, "--global-batch: 0; expected", "plan", *CLUSTER,
+                   "--model", "gpt3-1.3b", "--global-batch", "16,0")
+
+    def test_catalogues(self):
+        self.assertTrue(self.answer(OK, "islands", *CLUSTER)["islands"])
+        for command in ("models", "devices", "planners", "parallelizers"):
+            self.assertTrue(self.answer(OK, command)[command])
+        one, = self.answer(OK, "devices", "t4")["devices"]
+        self.assertEqual(one["gpu"], "T4")
+        self.assertRegex(self.answer(OK, "version")["version"], r"^\d+\.\d+")
+
+
+class AdviceTest(Folder):
+    def test_names_what_was_probably_meant(self):
+        for meant, arguments in (
+                ("plan", ["paln"]),
+                ("list", ["job", "lst"]),
+                ("--cluster", ["plan", "--clutser", "c"]),
+                ("--global-batch", ["plan", "--global-bach=8"]),
+                ("gpt3-6.7b", ["plan", *CLUSTER, "--model", "gpt3-67b",
+                               "--global-batch", "8"]),
+                ("megatron", ["plan", *CLUSTER, *JOB[:-2], "--runtime",
+                              "megatorn"]),
+                ("V100-16", ["devices", "V100-61"])):
+            with self.subTest(meant):
+                self.fails(BAD_INPUT, f"did you mean {meant}?", *arguments)
+
+    def test_of_a_gpu_in_a_file(self):
+        self.write("c.yaml", "groups: [{name: g, gpu: A100-08, nodes: 1}]\n")
+        self.fails(BAD_INPUT, "did you mean A100-80?", "islands", "--cluster",
+                   "c.yaml")
+
+    def test_help_is_a_command(self):
+        self.assertEqual(self.tangram("help"), self.tangram("--help"))
+        self.assertEqual(self.tangram("help", "job", "list"),
+                         self.tangram("job", "list", "--help"))
+
+
+class ShellTest(Folder):
+    @unittest.skipUnless(shutil.which("zsh"), "zsh is not installed")
+    def test_completion_parses_in_zsh(self):
+        self.write("_tangram", self.tangram("completion", "zsh"))
+        subprocess.run(["zsh", "-n", "_tangram"], cwd=self.folder, check=True)
+        # Loaded from fpath, the first completion has candidates.
+        script = f"""autoload -Uz compinit; compinit -u -d dump
+            _describe() {{ print -r -- "${{(@P)2}}"; }}
+            fpath=($PWD $fpath); autoload -Uz _tangram
+            words=({TANGRAM} vali); CURRENT=2; _tangram"""
+        run = subprocess.run(["zsh", "-fc", script], cwd=self.folder, text=True,
+                             capture_output=True, check=True)
+        self.assertRegex(run.stdout, r"\Avalidate:\w")
+
+    def test_completion_parses_in_bash(self):
+        self.write("tangram.bash", self.tangram("completion", "bash"))
+        subprocess.run(["bash", "-n", "tangram.bash"], cwd=self.folder,
+                       check=True)
+
+    def manual(self):
+        os.mkdir(os.path.join(self.folder, "man"))
+        self.tangram("manual", "man")
+        return [os.path.join(self.folder, "man", name)
+                for name in sorted(os.listdir(f"{self.folder}/man"))]
+
+    @unittest.skipUnless(shutil.which("mandoc"), "mandoc is not installed")
+    def test_manual_pages_are_clean(self):
+        run = subprocess.run(["mandoc", "-Tlint", "-Wwarning", *self.manual()],
+                             capture_output=True, text=True, check=False)
+        self.assertEqual(run.stdout + run.stderr, "")
+
+    def test_manual_pages_have_examples_that_parse(self):
+        """Every example of a page is a command line that --help takes."""
+        for page in self.manual():
+            with open(page, encoding="utf-8") as f:
+                text = f.read()
+            name = os.path.basename(page)[:-2]
+            parts = name.split("-")[1:]
+            if not re.search(r"^\.SH EXAMPLES$", text, re.M):
+                self.assertIn(parts, [["import"], ["job"], ["worker"],
+                                      ["profile"], ["help"]], name)
+                continue
+            block = re.search(r"\.SH EXAMPLES\n\.nf\n(.*?)\.fi", text,
+                              re.S).group(1)
+            lines = block.replace("\\-", "-").replace("\\e\n", " ").splitlines()
+            for line in lines:
+                words = line.split("|")[-1].replace("source <(", "").replace(
+                    ")", "").split()
+                self.assertEqual(words[0], "tangram", line)
+                options = [word for word in words if word.startswith("--")]
+                if words[1] == "help":
+                    continue
+                shown = self.tangram(*words[1:2 + len(parts[1:])], "--help")
+                for option in options:
+                    self.assertIn(option, shown, line)
+
+
+if __name__ == "__main__":
+    harness.main()
