@@ -98,7 +98,13 @@ ServiceMetrics::ServiceMetrics(Metrics& metrics)
                            "Time since the oldest of them was submitted.")),
       refusals_(metrics.AddCounter(
           "tangram_refusals_total",
-          "Calls and jobs that were refused, by reason and tenant.")) {
+          "Calls and jobs that were refused, by reason and tenant.")),
+      webhooks_(metrics.AddCounter("tangram_webhook_attempts_total",
+                                   "Attempts to tell webhooks of the ends of "
+                                   "jobs, by outcome.")) {
+  for (const char* outcome : {"succeeded", "failed"}) {
+    webhooks_.Add({{"outcome", outcome}}, 0);
+  }
   // Creates the counters at once: a rate does not see a counter appear.
   for (Counter* counter : {&known_plans_, &leases_lost_, &cache_hits_,
                            &cache_misses_, &workers_lost_}) {
@@ -259,6 +265,10 @@ void ServiceMetrics::OnRefusal(const std::string& tenant, const char* reason) {
     }
   }
   refusals_.Add({{"tenant", label}, {"reason", reason}});
+}
+
+void ServiceMetrics::OnWebhook(bool succeeded) {
+  webhooks_.Add({{"outcome", succeeded ? "succeeded" : "failed"}});
 }
 
 }  // namespace tangram

@@ -41,6 +41,8 @@ class ServiceMetrics : public WorkerPoolObserver {
   void SetOldestWaitingJob(double seconds);
   // A call or a job of a tenant was refused. `reason` is one of a few words.
   void OnRefusal(const std::string& tenant, const char* reason);
+  // An attempt to tell a webhook has ended.
+  void OnWebhook(bool succeeded);
 
  private:
   // Returns the value of the label "adapter" for a name that workers chose.
@@ -70,6 +72,7 @@ class ServiceMetrics : public WorkerPoolObserver {
   Gauge queued_jobs_;
   Gauge oldest_waiting_job_;
   Counter refusals_;
+  Counter webhooks_;
   SparseKinds rejections_;
   SparseKinds losses_;  // Log of lost workers, by name.
   Mutex mutex_;
