@@ -55,7 +55,8 @@ class DurationHistogram {
   prometheus::Family<prometheus::Histogram>* family_;
 };
 
-// The metrics of a process. Starts with tangram_build_info. Thread-safe.
+// The metrics of a process. Starts with tangram_build_info, and
+// process_start_time_seconds and its like, read at each scrape. Thread-safe.
 class Metrics {
  public:
   Metrics();

@@ -28,6 +28,9 @@ constexpr const char* kRefusalReasons[] = {"calls",  "draining", "jobs",
                                            "memory", "queue",    "request"};
 // The label of callers without a tenant.
 constexpr char kNoTenant[] = "none";
+// Codes of calls that did not pass the gate; others are no such method.
+constexpr char kUnknownCaller[] = "unauthenticated";
+constexpr char kWithoutTheRole[] = "permission_denied";
 // Kinds of quarantines.
 constexpr char kUntilReleased[] = "until_released";
 constexpr char kForAWhile[] = "for_a_while";
@@ -98,7 +101,13 @@ ServiceMetrics::ServiceMetrics(Metrics& metrics)
                            "Time since the oldest of them was submitted.")),
       refusals_(metrics.AddCounter(
           "tangram_refusals_total",
-          "Calls and jobs that were refused, by reason and tenant.")) {
+          "Calls and jobs that were refused, by reason and tenant.")),
+      authentication_failures_(metrics.AddCounter(
+          "tangram_authentication_failures_total",
+          "Calls of callers who are not known or lack the role, by code.")),
+      certificate_end_(metrics.AddGauge(
+          "tangram_certificate_not_after_seconds",
+          "When the certificate expires, in seconds since 1970; 0: none.")) {
   // Creates the counters at once: a rate does not see a counter appear.
   for (Counter* counter : {&known_plans_, &leases_lost_, &cache_hits_,
                            &cache_misses_, &workers_lost_}) {
@@ -107,12 +116,25 @@ ServiceMetrics::ServiceMetrics(Metrics& metrics)
   for (const char* reason : kRefusalReasons) {
     refusals_.Add({{"tenant", kNoTenant}, {"reason", reason}}, 0);
   }
+  certificate_end_.Set({}, 0);
+  for (const char* code : {kUnknownCaller, kWithoutTheRole}) {
+    authentication_failures_.Add({{"code", code}}, 0);
+  }
   for (const char* kind : {kUntilReleased, kForAWhile}) {
     quarantines_.Add({{"kind", kind}}, 0);
   }
   for (const absl::StatusCode code : kPlanCodes) {
     plans_.Add({{"code", NameOf(code)}}, 0);
   }
+}
+
+void ServiceMetrics::OnAuthenticationFailure(absl::string_view code) {
+  if (code != kUnknownCaller && code != kWithoutTheRole) return;
+  authentication_failures_.Add({{"code", std::string(code)}});
+}
+
+void ServiceMetrics::SetCertificateEnd(double unix_s) {
+  certificate_end_.Set({}, unix_s);
 }
 
 std::string ServiceMetrics::LabelOf(const std::string& adapter) {

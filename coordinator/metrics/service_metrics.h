@@ -7,6 +7,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "common/obs/metrics.h"
 #include "common/obs/sparse_warning.h"
 #include "common/planner/cluster_planner.h"
@@ -41,6 +42,10 @@ class ServiceMetrics : public WorkerPoolObserver {
   void SetOldestWaitingJob(double seconds);
   // A call or a job of a tenant was refused. `reason` is one of a few words.
   void OnRefusal(const std::string& tenant, const char* reason);
+  // A caller was not known, or lacked the role.
+  void OnAuthenticationFailure(absl::string_view code);
+  // When the coordinator's own certificate expires, in seconds since 1970.
+  void SetCertificateEnd(double unix_s);
 
  private:
   // Returns the value of the label "adapter" for a name that workers chose.
@@ -70,6 +75,8 @@ class ServiceMetrics : public WorkerPoolObserver {
   Gauge queued_jobs_;
   Gauge oldest_waiting_job_;
   Counter refusals_;
+  Counter authentication_failures_;
+  Gauge certificate_end_;
   SparseKinds rejections_;
   SparseKinds losses_;  // Log of lost workers, by name.
   Mutex mutex_;

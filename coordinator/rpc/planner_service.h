@@ -36,6 +36,7 @@ struct PlannerServiceParts {
   MemoryBudget& budget;  // Memory of requests, from their arrival to their end.
   bool share_answers = false;  // Shares answers among tenants.
   CostLimits cost_limits;
+  PlanLimits limits;
 };
 
 // Creates the service that clients call

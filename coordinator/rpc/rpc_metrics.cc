@@ -1,13 +1,8 @@
 #include "coordinator/rpc/rpc_metrics.h"
 
-#include <grpcpp/server_builder.h>
-#include <grpcpp/support/server_interceptor.h>
-
 #include <chrono>
-#include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
@@ -93,12 +88,9 @@ class Factory : public grpc::experimental::ServerInterceptorFactoryInterface {
 
 }  // namespace
 
-void MeasureCalls(grpc::ServerBuilder& builder, Metrics& metrics) {
-  std::vector<
-      std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
-      factories;
-  factories.push_back(std::make_unique<Factory>(metrics));
-  builder.experimental().SetInterceptorCreators(std::move(factories));
+std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>
+CreateCallMeter(Metrics& metrics) {
+  return std::make_unique<Factory>(metrics);
 }
 
 }  // namespace tangram
