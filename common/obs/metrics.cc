@@ -78,6 +78,24 @@ std::string MetricsText(const prometheus::Registry& registry) {
 
 }  // namespace
 
+void BoundCounter::Add(double amount) { counter_->Increment(amount); }
+
+void BoundGauge::Add(double amount) { gauge_->Increment(amount); }
+
+void BoundDurations::Observe(double seconds) { histogram_->Observe(seconds); }
+
+BoundCounter Counter::Bind(const MetricLabels& labels) {
+  return BoundCounter(family_->Add(labels));
+}
+
+BoundGauge Gauge::Bind(const MetricLabels& labels) {
+  return BoundGauge(family_->Add(labels));
+}
+
+BoundDurations DurationHistogram::Bind(const MetricLabels& labels) {
+  return BoundDurations(family_->Add(labels, DurationBuckets()));
+}
+
 void Counter::Add(const MetricLabels& labels, double amount) {
   family_->Add(labels).Increment(amount);
 }

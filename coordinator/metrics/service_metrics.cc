@@ -47,12 +47,15 @@ ServiceMetrics::ServiceMetrics(Metrics& metrics)
           "Wall time of finished plans, by phase and in total.")),
       plans_(metrics.AddCounter("tangram_plans_total",
                                 "Planning requests, by status code.")),
-      known_plans_(metrics.AddCounter(
-          "tangram_plan_cache_hits_total",
-          "Planning requests answered from the plan cache.")),
-      queue_wait_(
-          metrics.AddDurations("tangram_queue_wait_seconds",
-                               "Time until a worker first got a query.")),
+      known_plans_(
+          metrics
+              .AddCounter("tangram_plan_cache_hits_total",
+                          "Planning requests answered from the plan cache.")
+              .Bind({})),
+      queue_wait_(metrics
+                      .AddDurations("tangram_queue_wait_seconds",
+                                    "Time until a worker first got a query.")
+                      .Bind({})),
       pairs_(metrics.AddCounter("tangram_pairs_total",
                                 "Pairs of finished plans, by outcome.")),
       queries_(metrics.AddCounter("tangram_queries_total",
@@ -60,10 +63,14 @@ ServiceMetrics::ServiceMetrics(Metrics& metrics)
       leases_lost_(
           metrics.AddCounter("tangram_leases_lost_total",
                              "Queries whose worker died or fell silent.")),
-      cache_hits_(metrics.AddCounter("tangram_cache_hits_total",
-                                     "Queries answered from the cache.")),
-      cache_misses_(metrics.AddCounter("tangram_cache_misses_total",
-                                       "Queries not found in the cache.")),
+      cache_hits_(metrics
+                      .AddCounter("tangram_cache_hits_total",
+                                  "Queries answered from the cache.")
+                      .Bind({})),
+      cache_misses_(metrics
+                        .AddCounter("tangram_cache_misses_total",
+                                    "Queries not found in the cache.")
+                        .Bind({})),
       workers_lost_(
           metrics.AddCounter("tangram_workers_lost_total",
                              "Workers that were lost without draining.")),
@@ -109,8 +116,7 @@ ServiceMetrics::ServiceMetrics(Metrics& metrics)
           "tangram_certificate_not_after_seconds",
           "When the certificate expires, in seconds since 1970; 0: none.")) {
   // Creates the counters at once: a rate does not see a counter appear.
-  for (Counter* counter : {&known_plans_, &leases_lost_, &cache_hits_,
-                           &cache_misses_, &workers_lost_}) {
+  for (Counter* counter : {&leases_lost_, &workers_lost_}) {
     counter->Add({}, 0);
   }
   for (const char* reason : kRefusalReasons) {
@@ -157,18 +163,29 @@ void ServiceMetrics::OnAdapter(const std::string& adapter) {
 }
 
 void ServiceMetrics::OnQuery(const std::string& adapter, QueryEvent event) {
-  queries_.Add({{"adapter", LabelOf(adapter)}, {"state", NameOf(event)}});
+  const std::string label = LabelOf(adapter);
+  {
+    const MutexLock lock(mutex_);
+    auto series = query_series_.find({label, event});
+    if (series == query_series_.end()) {
+      series =
+          query_series_
+              .emplace(
+                  std::pair(label, event),
+                  queries_.Bind({{"adapter", label}, {"state", NameOf(event)}}))
+              .first;
+    }
+    series->second.Add();
+  }
   if (event == QueryEvent::kLost || event == QueryEvent::kGivenUp) {
     leases_lost_.Add({});
   }
 }
 
-void ServiceMetrics::OnWait(double seconds) {
-  queue_wait_.Observe({}, seconds);
-}
+void ServiceMetrics::OnWait(double seconds) { queue_wait_.Observe(seconds); }
 
 void ServiceMetrics::OnCacheLookup(bool hit) {
-  (hit ? cache_hits_ : cache_misses_).Add({});
+  (hit ? cache_hits_ : cache_misses_).Add();
 }
 
 void ServiceMetrics::OnWorkerLost(const std::string& name) {
@@ -237,7 +254,7 @@ void ServiceMetrics::OnPlan(const absl::Status& status,
 
 void ServiceMetrics::OnKnownPlan() {
   plans_.Add({{"code", NameOf(absl::StatusCode::kOk)}});
-  known_plans_.Add({});
+  known_plans_.Add();
 }
 
 void ServiceMetrics::SetPool(const WorkerPoolCounts& counts) {

@@ -1,8 +1,10 @@
 #ifndef TANGRAM_COORDINATOR_METRICS_SERVICE_METRICS_H_
 #define TANGRAM_COORDINATOR_METRICS_SERVICE_METRICS_H_
 
+#include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -53,13 +55,13 @@ class ServiceMetrics : public WorkerPoolObserver {
 
   DurationHistogram planning_duration_;
   Counter plans_;
-  Counter known_plans_;
-  DurationHistogram queue_wait_;
+  BoundCounter known_plans_;
+  BoundDurations queue_wait_;
   Counter pairs_;
   Counter queries_;
   Counter leases_lost_;
-  Counter cache_hits_;
-  Counter cache_misses_;
+  BoundCounter cache_hits_;
+  BoundCounter cache_misses_;
   Counter workers_lost_;
   Counter rejected_answers_;
   Gauge quarantined_workers_;
@@ -82,6 +84,9 @@ class ServiceMetrics : public WorkerPoolObserver {
   Mutex mutex_;
   // Names of adapters that have series, at most kMaxAdapterLabels.
   std::set<std::string> adapters_ ABSL_GUARDED_BY(mutex_);
+  // Series of the queries of an adapter, by event. They count most often.
+  std::map<std::pair<std::string, QueryEvent>, BoundCounter> query_series_
+      ABSL_GUARDED_BY(mutex_);
   // Tenants that have series, at most kMaxTenantLabels.
   std::set<std::string> tenants_ ABSL_GUARDED_BY(mutex_);
 };
