@@ -26,8 +26,10 @@ BASE = ROOT / "deploy" / "kubernetes"
 EXAMPLE = ROOT / "examples" / "kubernetes"
 PROMETHEUS = ROOT / "deploy" / "prometheus"
 ALL = ("tls", "postgres", "monitoring", "autoscaling")
+# KEDA in the place of the other autoscaler.
+ALL_BY_KEDA = ("tls", "postgres", "monitoring", "keda")
 COMPONENTS = ((), *((name,) for name in ALL), ("tls", "postgres"),
-              ("postgres", "tls"), ALL)
+              ("postgres", "tls"), ALL, ALL_BY_KEDA)
 
 needs_kubectl = unittest.skipUnless(shutil.which("kubectl"), "no kubectl")
 
@@ -121,6 +123,8 @@ class ComponentsTest(unittest.TestCase):
                 known.add("monitoring.coreos.com/v1")
             if "autoscaling" in components:
                 known.add("autoscaling/v2")
+            if "keda" in components:
+                known.add("keda.sh/v1alpha1")
             self.assertEqual(versions, known)
 
 
@@ -241,7 +245,32 @@ class MonitoringTest(unittest.TestCase):
         for components in COMPONENTS:
             worker, = Manifests(render_with(components)).of("Deployment")
             self.assertEqual("replicas" in worker["spec"],
-                             "autoscaling" not in components)
+                             not {"autoscaling", "keda"} & {*components})
+
+    def test_keda_scales_the_workers_by_metrics_that_exist(self):
+        manifests = Manifests(render_with(ALL_BY_KEDA))
+        scaler, = manifests.of("ScaledObject")
+        worker, = manifests.of("Deployment")
+        self.assertEqual(scaler["spec"]["scaleTargetRef"]["name"],
+                         worker["metadata"]["name"])
+        sources = "".join(path.read_text() for path in
+                          (ROOT / "coordinator" / "metrics").glob("*.cc"))
+        records = (PROMETHEUS / "recording_rules.yml").read_text()
+        for trigger in scaler["spec"]["triggers"]:
+            query = trigger["metadata"]["query"]
+            names = re.findall(r"[a-z:]*tangram_[a-z_:]+", query)
+            self.assertTrue(names)
+            for name in names:
+                self.assertIn(f"record: {name}\n" if ":" in name
+                              else f'"{name}"',
+                              records if ":" in name else sources)
+            if shutil.which("promtool"):
+                with tempfile.NamedTemporaryFile("w", suffix=".yml") as rules:
+                    yaml.safe_dump({"groups": [{"name": "keda", "rules": [
+                        {"record": "keda", "expr": query}]}]}, rules)
+                    rules.flush()
+                    subprocess.run(["promtool", "check", "rules", rules.name],
+                                   check=True, capture_output=True, timeout=60)
 
 
 @needs_kubectl
@@ -250,7 +279,8 @@ class MonitoringTest(unittest.TestCase):
                      "no packages: run npm ci in tests/kubernetes")
 class SchemasTest(unittest.TestCase):
     def test_fields_are_those_of_the_schemas(self):
-        for objects in render_with(ALL), render_with(()), render(EXAMPLE):
+        for objects in (render_with(ALL), render_with(ALL_BY_KEDA),
+                        render_with(()), render(EXAMPLE)):
             checked = self.check(objects)
             self.assertEqual(checked.returncode, 0, checked.stderr)
         wrong = self.check(objects.replace("backoffLimit", "backofLimit"))
