@@ -14,6 +14,7 @@ GROUP = "/apis/kueue.x-k8s.io/v1beta2"
 API_VERSION = "kueue.x-k8s.io/v1beta2"
 _QUESTIONS_AT_ONCE = 8
 _LEAST_PAUSE_S, _MOST_PAUSE_S = 0.2, 30
+_PAUSES_S = (0.1, 0.5, 2, 10, 0)
 _log = logging.getLogger(__name__)
 
 
@@ -154,8 +155,17 @@ class Controller:
                      "status": {"admissionChecks": [state]}})
 
     def _apply(self, path, body):
-        try:
-            self._api.apply_status(path, {"apiVersion": API_VERSION, **body})
-        except ApiError as error:
-            if error.code not in (404, 409):
+        """Applies a status. Without an answer, tries again a few times: a check
+        that stays pending holds its Workload."""
+        for pause_s in _PAUSES_S:
+            try:
+                self._api.apply_status(path,
+                                       {"apiVersion": API_VERSION, **body})
+                return
+            except ApiError as error:
+                if error.code in (404, 409):
+                    return
                 _log.warning("%s", error)
+                if 400 <= error.code < 500 and error.code != 429:
+                    return
+            time.sleep(pause_s)
