@@ -179,7 +179,7 @@ class KueueTest(unittest.TestCase):
             "many": ([("t4s", 999, 4 * 999)], JOB, "t4"),
             "least": ([("t4s", 1, 4)], {**JOB, "min-tokens-per-s": "nan"},
                       "positive number"),
-            "none": ([], JOB, "no annotation"),
+            "none": ([("t4s", 1, 0)], JOB, "no pods with nvidia.com/gpu"),
         }
         for name, (pods, annotations, why) in cases.items():
             with self.subTest(name):

@@ -7,6 +7,7 @@ import copy
 import http.server
 import json
 import re
+import sys
 import threading
 import urllib.parse
 
@@ -97,8 +98,7 @@ class FakeKubernetes:
         class Handler(_Handler):
             fake = server
 
-        self._http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._http.daemon_threads = True
+        self._http = _Server(("127.0.0.1", 0), Handler)
         self.address = f"http://127.0.0.1:{self._http.server_port}"
         self._thread = threading.Thread(target=self._http.serve_forever,
                                         kwargs={"poll_interval": 0.05})
@@ -208,6 +208,14 @@ class FakeKubernetes:
             return 200, new
 
 
+class _Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request, client_address):
+        if not isinstance(sys.exc_info()[1], OSError):  # The client is gone.
+            super().handle_error(request, client_address)
+
+
 class _Handler(http.server.BaseHTTPRequestHandler):
     fake = None
 
@@ -229,11 +237,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             if event is None:
                 event = {"type": "ERROR", "object": {
                     "kind": "Status", "code": 410, "message": "too old"}}
-            try:
-                self.wfile.write(json.dumps(event).encode() + b"\n")
-                self.wfile.flush()
-            except OSError:
-                return  # The client is gone.
+            self.wfile.write(json.dumps(event).encode() + b"\n")
+            self.wfile.flush()
 
     def do_PATCH(self):
         url = urllib.parse.urlsplit(self.path)
