@@ -125,21 +125,20 @@ class Frontier:
         # With few groups, those of one group come first.
         for allocation in sorted(self.allocations, key=lambda a: len(a.used)):
             unknown = [g for g in allocation.used if g not in known]
-            if len(unknown) != 1:
-                continue
             rest = allocation.gpus - sum(
                 n * known[g] for g, n in allocation.used.items() if g in known)
-            known[unknown[0]] = _whole(rest, allocation.nodes[unknown[0]],
-                                       allocation)
+            if len(unknown) > 1:
+                continue
+            each = 1
+            for group in unknown:
+                each, rest = divmod(rest, allocation.nodes[group])
+                known[group] = each
+            if rest != 0 or each <= 0:
+                raise BadFrontier(
+                    f"allocations: {allocation.text()} has {allocation.gpus} "
+                    "gpus; expected the same number of GPUs in each node of a "
+                    "group")
         return known
-
-
-def _whole(gpus, nodes, allocation):
-    if gpus <= 0 or gpus % nodes != 0:
-        raise BadFrontier(f"allocations: {allocation.text()} has "
-                          f"{allocation.gpus} gpus; expected the same number of "
-                          "GPUs in each node of a group")
-    return gpus // nodes
 
 
 def _refuse_constant(name):

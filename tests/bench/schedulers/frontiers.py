@@ -68,14 +68,14 @@ def _parts(gpus_of_node):
 
 def _frontiers(options, groups, kind, folder):
     """Whole nodes of all types, then parts of one node each."""
-    yield_of = [_ask(options, folder, kind, groups, ",".join(
+    found = [_ask(options, folder, kind, groups, ",".join(
         f"{name}={_counts(nodes, gpus, options.counts)}"
         for name, _, gpus, nodes in groups))]
     for name, gpu, gpus, _ in groups:
         for part in _parts(gpus):
             one = [(f"{name}-{part}", gpu, part, 1)]
-            yield_of.append(_ask(options, folder, kind, one, f"{name}-{part}=1"))
-    return yield_of
+            found.append(_ask(options, folder, kind, one, f"{name}-{part}=1"))
+    return found
 
 
 def _counts(nodes, gpus, most):

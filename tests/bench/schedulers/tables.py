@@ -38,18 +38,22 @@ def kinds_of(document, seed, error, mixed_error):
     True times are the predicted ones times errors that the seed draws, lognormal
     with a mean absolute error of `error`, or `mixed_error` with several types.
     """
-    if document.get("format_version") != FORMAT:
-        raise ValueError(f"format_version: {document.get('format_version')!r}; "
-                         f"expected {FORMAT}")
+    if not isinstance(document, dict) or document.get("format_version") != FORMAT:
+        raise ValueError(f"format_version: expected {FORMAT}")
     types = tuple(document["types"])
     kinds = []
     for name, job in document["jobs"].items():
-        rows = [({row["type"]: row["gpus"]}, row["iterations_per_s"])
-                for row in job["configurations"]]
-        rows += [(row["gpus"], row["iterations_per_s"])
-                 for row in job["bundles"]]
+        try:
+            rows = [({row["type"]: row["gpus"]}, row["iterations_per_s"])
+                    for row in job["configurations"]]
+            rows += [(dict(row["gpus"]), row["iterations_per_s"])
+                     for row in job["bundles"]]
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"jobs: {name}: {error!r}; expected "
+                             "configurations and bundles") from None
         choices = []
         for gpus, rate in rows:
+            _check(name, gpus, rate, types)
             amount = error if len(gpus) == 1 else mixed_error
             # The mean of |z| of a normal z is sqrt(2 / pi).
             draw = random.Random(f"error {seed} {name} {sorted(gpus.items())}")
@@ -61,3 +65,14 @@ def kinds_of(document, seed, error, mixed_error):
             raise ValueError(f"jobs: {name}: fits no type alone; expected one")
         kinds.append(Kind(name, tuple(choices)))
     return types, kinds
+
+
+def _check(name, gpus, rate, types):
+    for kind, number in gpus.items():
+        if kind not in types or type(number) is not int or number <= 0:
+            raise ValueError(f"jobs: {name}: gpus: {kind!r}: {number!r}; expected "
+                             f"numbers of GPUs of {', '.join(types)}")
+    if (type(rate) not in (int, float) or not math.isfinite(rate) or rate <= 0
+            or not gpus):
+        raise ValueError(f"jobs: {name}: iterations_per_s: {rate!r}; expected a "
+                         "positive number")

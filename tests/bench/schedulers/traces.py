@@ -7,7 +7,8 @@ No trace is shipped. Formats are told by their columns:
   Sia, Pollux workload-*.csv: time, application, num_replicas ...; their jobs
               have no duration, which is drawn
   Philly      cluster_job_log: a JSON list with submitted_time and attempts
-  Gavel       *.trace: tab-separated, arrival last; steps are taken as seconds
+  Gavel       *.trace: tab-separated, 7 or 10 fields; steps are taken as
+              seconds
 """
 
 import csv
@@ -75,7 +76,7 @@ def _format_of(head, path):
     if head.lstrip()[:1] == "[":
         return _philly
     first = head.partition("\n")[0]
-    if first.count("\t") >= 9:
+    if first.count("\t") + 1 in _GAVEL:
         return _gavel
     columns = {name.strip() for name in first.split(",")}
     if {"gpu_num", "submit_time", "duration"} <= columns:
@@ -102,19 +103,18 @@ def _sia(file, seed):
                _duration_s(draw))
 
 
+# Places of total_steps, arrival_time and scale_factor, by the number of fields.
+_GAVEL = {10: (5, 9, 6), 7: (4, 5, 6)}
+
+
 def _gavel(file, _):
     for number, line in enumerate(file, 1):
         cells = line.rstrip("\r\n").split("\t")
-        if len(cells) < 10:
-            raise BadTrace(f"line {number}: {len(cells)} fields; expected 10 or "
-                           "more, separated by tabs")
-        row = {"total_steps": cells[5], "scale_factor": cells[6],
-               "arrival_time": cells[-1]}
-        # The newest format has priority and objective after the scale factor;
-        # older ones have arrival and scale factor last.
-        if len(cells) == 10 or "." not in cells[-1]:
-            row.update(zip(("arrival_time", "scale_factor"), cells[-2:]))
-            row["total_steps"] = cells[-3]
+        if len(cells) not in _GAVEL:
+            raise BadTrace(f"row {number}: {len(cells)} fields; expected 7 or "
+                           "10, separated by tabs")
+        row = dict(zip(("total_steps", "arrival_time", "scale_factor"),
+                       (cells[place] for place in _GAVEL[len(cells)])))
         yield (_number(row, "arrival_time", number, MOST_S),
                int(_number(row, "scale_factor", number, MOST_GPUS)),
                _number(row, "total_steps", number, MOST_S))
