@@ -31,11 +31,11 @@ def document(points, groups=("a", "b"), gpus=(4, 8)):
                  "gpus": sum(n * g for n, g in zip(nodes, gpus))}
         if time_s is not None:
             point.update(state="planned", iteration_time_s=time_s)
-        best = min((t for other, t in points.items() if t is not None
-                    and all(o <= n for o, n in zip(other, nodes))),
-                   default=None)
-        if best is not None:
-            point["envelope_s"] = best
+        within = [(t, other) for other, t in points.items() if t is not None
+                  and all(o <= n for o, n in zip(other, nodes))]
+        if within:
+            point["envelope_s"], at = min(within)
+            point["envelope_at"] = dict(zip(groups, at))
         allocations.append(point)
     return {"format_version": "tangram.frontier/v1", "groups": list(groups),
             "tokens_per_iteration": 1000, "a_new_field": 1,
@@ -43,6 +43,8 @@ def document(points, groups=("a", "b"), gpus=(4, 8)):
 
 
 POINTS = {(0, 1): 2.0, (1, 0): None, (1, 1): 1.0, (2, 0): 4.0, (2, 1): 1.5}
+# The two nodes of a bring nothing beside that of b.
+IDLE = {(0, 1): 2.0, (1, 1): 2.0, (2, 0): 4.0}
 
 
 def frontier(points=None):
@@ -107,6 +109,7 @@ class FrontierTest(unittest.TestCase):
             point("envelope_s", math.inf): "Infinity is not a number of JSON",
             json.dumps(document(POINTS)).replace(": 2.0", ": 1e999", 1):
                 "allocations[0].iteration_time_s: Infinity; expected",
+            point("envelope_at", {"a": 1}): "allocations[0].envelope_at: ",
             point("price_per_hour", -1): "allocations[0].price_per_hour: -1",
         }
         for text, message in cases.items():
@@ -146,6 +149,8 @@ class SiaTest(unittest.TestCase):
         # a=2,b=1 is slower than a=1,b=1, which is part of it.
         self.assertEqual(made["bundles"], [
             {"nodes": 2, "gpus": {"a": 4, "b": 8}, "iterations_per_s": 1.0}])
+        self.assertEqual(sia.configurations({"j": frontier(IDLE)})[
+            "jobs"]["j"]["bundles"], [])
         self.assertEqual(sia.configurations({"j": frontier()}, None, 0)[
             "jobs"]["j"]["bundles"], [])
 

@@ -33,6 +33,7 @@ class Allocation:
     iteration_time_s: Optional[float] = None  # If planned.
     # The fastest of this allocation and of those within it; None if unknown.
     envelope_s: Optional[float] = None
+    envelope_at: Optional[Mapping[str, int]] = None  # The nodes that take so long.
     memory_fraction: Optional[float] = None
     price_per_hour: Optional[float] = None
     on_front: bool = False
@@ -172,24 +173,29 @@ class _Reader:
     def _allocation(self, point, groups, at):
         if not isinstance(point, dict):
             raise BadFrontier(f"{at[:-1]}: {_shown(point)}; expected an object")
-        nodes = point.get("nodes")
-        if not isinstance(nodes, dict) or set(nodes) != set(groups):
-            raise BadFrontier(f"{at}nodes: {_shown(nodes)}; expected numbers of "
-                              f"nodes of {', '.join(groups)}")
-        counts = {g: _integer(nodes, g, at + "nodes.", least=0) for g in groups}
         state = point.get("state")
         if state not in _STATES:
             raise BadFrontier(f"{at}state: {_shown(state)}; expected one of "
                               f"{', '.join(_STATES)}")
         return Allocation(
-            nodes=counts, gpus=_integer(point, "gpus", at, least=1), state=state,
+            nodes=_nodes(point.get("nodes"), groups, f"{at}nodes"),
+            gpus=_integer(point, "gpus", at, least=1), state=state,
             iteration_time_s=_number(point, "iteration_time_s", at,
                                      needed=state == "planned"),
             envelope_s=_number(point, "envelope_s", at),
+            envelope_at=_nodes(point["envelope_at"], groups, f"{at}envelope_at")
+            if "envelope_at" in point else None,
             memory_fraction=_number(point, "memory_fraction", at),
             price_per_hour=_number(point, "price_per_hour", at, above_0=False),
             on_front=point.get("on_front") is True,
             reason=str(point.get("reason", "")))
+
+
+def _nodes(nodes, groups, at):
+    if not isinstance(nodes, dict) or set(nodes) != set(groups):
+        raise BadFrontier(f"{at}: {_shown(nodes)}; expected numbers of nodes of "
+                          f"{', '.join(groups)}")
+    return {g: _integer(nodes, g, at + ".", least=0) for g in groups}
 
 
 def _integer(document, name, at, least):

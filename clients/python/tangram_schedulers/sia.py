@@ -43,7 +43,8 @@ def _job(frontier, types, most_bundles):
         row = {"nodes": nodes, "gpus": gpus,
                "iterations_per_s": 1 / allocation.best_s,
                "on_front": allocation.on_front}
-        if len(gpus) > 1 and allocation.iteration_time_s != allocation.best_s:
+        if len(gpus) > 1 and allocation.envelope_at not in (None,
+                                                            allocation.nodes):
             continue  # Fewer nodes are as fast.
         rows = alone if len(gpus) == 1 else mixed
         if (key not in rows or rows[key]["iterations_per_s"]
