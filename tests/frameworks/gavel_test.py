@@ -69,7 +69,7 @@ class GavelTest(unittest.TestCase):
                 self.assertAlmostEqual(rate * allocation.best_s, 1)
                 found += 1
         self.assertEqual(found, sum(len(of) for of in table.values()))
-        # What it writes again is the file.
+        # It writes the same file again.
         with open(self.file, encoding="utf-8") as file:
             self.assertEqual(self.utils.stringify_throughputs(table),
                              json.load(file))

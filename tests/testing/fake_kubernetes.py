@@ -11,7 +11,7 @@ import sys
 import threading
 import urllib.parse
 
-_KEYS = {"admissionChecks": "name", "conditions": "type"}  # Of lists as maps.
+_KEYS = {"admissionChecks": "name", "conditions": "type"}  # Lists that are maps.
 
 
 def problems(schema, value, path):

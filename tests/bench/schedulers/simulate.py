@@ -120,7 +120,7 @@ def _run(job, choice, time_s):
     if choice is not None and job.ran and choice != job.choice:
         left_s = max(0.0, ROUND_S - job.restart_s)
         job.restarts += 1
-        # What does not fit into this round is lost in iterations.
+        # Seconds beyond this round are lost as iterations.
         job.iterations += (max(0.0, job.restart_s - ROUND_S)
                            / job.kind.choices[choice].true_s)
     job.choice = choice

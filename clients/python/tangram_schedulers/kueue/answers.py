@@ -26,7 +26,7 @@ class Settings:
 
     flavors: Mapping[str, Tuple[str, int]]
     ask: Callable
-    options: Sequence[str] = ()  # Of every question.
+    options: Sequence[str] = ()  # All questions have these.
     retry_after_s: int = 600
 
 
