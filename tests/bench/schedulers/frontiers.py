@@ -39,7 +39,8 @@ def main():
                   f"allocations, {planning[kind]:.2f} CPU s, "
                   f"{time.monotonic() - start:.2f} s", file=sys.stderr)
     print(f"{sum(planning.values()):.1f} CPU s of planning", file=sys.stderr)
-    document = {"format_version": sia.FORMAT, "types": [g[0] for g in groups],
+    document = {"format_version": sia.FORMAT,
+                "planning_cpu_s": sum(planning.values()), "types": [g[0] for g in groups],
                 "jobs": {kind: _merged(of, groups, options.bundles)
                          for kind, of in jobs.items()}}
     with open(options.output, "w", encoding="utf-8") as file:

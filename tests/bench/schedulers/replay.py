@@ -45,6 +45,9 @@ def _run(options):
                             options.seed, options.restart)
     print(f"{len(jobs)} jobs of {len(kinds)} kinds on "
           + ", ".join(f"{n:g} {t}" for n, t in zip(capacity, types)))
+    print(f"{sum(len(k.choices) for k in kinds)} choices, of which "
+          f"{sum(c.is_mixed for k in kinds for c in k.choices)} bundles; planned "
+          f"in {float(document.get('planning_cpu_s', 0)):.0f} CPU s")
     _print_ratios(kinds, types)
     print("| policy | mean JCT h | p99 JCT h | makespan h | GPU-h | cost | "
           "restarts | most jobs | solver ms a round | most ms |")
@@ -86,7 +89,7 @@ def _print_ratios(kinds, types):
     their rates on one GPU, as schedulers do for types not profiled."""
     errors, unknown = [], 0
     for kind in kinds:
-        by_type = [simulate._by_gpus(kind, t) for t in range(len(types))]
+        by_type = [simulate.by_gpus(kind, t) for t in range(len(types))]
         times = [{g: kind.choices[c].predicted_s for g, c in of.items()}
                  for of in by_type]
         for a, of in enumerate(times):
@@ -98,11 +101,12 @@ def _print_ratios(kinds, types):
                     guess = of[gpus] * other[1] / of[1]
                     errors.append(abs(guess / other[gpus] - 1))
     errors.sort()
-    total = len(errors) + unknown
-    if total:
-        middle = f"{100 * errors[len(errors) // 2]:.0f} %" if errors else "none"
-        print(f"Times of another type by one-GPU ratios: median error {middle}; "
-              f"{unknown} of {total} have no ratio, as one GPU is too small")
+    if errors:
+        print("Times of another type by one-GPU ratios: median error "
+              f"{100 * errors[len(errors) // 2]:.0f} % of {len(errors)}")
+    if unknown:
+        print(f"{unknown} of {len(errors) + unknown} times of another type have "
+              "no one-GPU ratio: one GPU is too small")
 
 
 def _by_type(text, types, name):

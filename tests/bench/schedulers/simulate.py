@@ -52,17 +52,17 @@ def jobs_of(arrivals, kinds, types, reference, seed, restart_s):
                          f"{', '.join(types)}")
     index = types.index(reference)
     draw = random.Random(f"kinds {seed}")
-    able = [k for k in kinds if _by_gpus(k, index)]
+    able = [k for k in kinds if by_gpus(k, index)]
     if not able:
         raise ValueError(f"reference: {reference}: no job fits it")
     jobs = []
     for number, arrival in enumerate(arrivals):
         kind = draw.choice(able)
-        there = _by_gpus(kind, index)
+        there = by_gpus(kind, index)
         gpus = min((g for g in there if g >= arrival.gpus), default=max(there))
         gpu_s = arrival.gpus * arrival.duration_s
-        fixed = {t: _by_gpus(kind, t)[gpus] for t in range(len(types))
-                 if gpus in _by_gpus(kind, t)}
+        fixed = {t: by_gpus(kind, t)[gpus] for t in range(len(types))
+                 if gpus in by_gpus(kind, t)}
         jobs.append(Job(
             number, kind, arrival.submit_s, gpus, fixed,
             gpu_s / (gpus * kind.choices[there[gpus]].predicted_s), restart_s,
@@ -70,7 +70,7 @@ def jobs_of(arrivals, kinds, types, reference, seed, restart_s):
     return jobs
 
 
-def _by_gpus(kind, index):
+def by_gpus(kind, index):
     """Choices of one type by their GPUs."""
     return {c.gpus[index]: i for i, c in enumerate(kind.choices)
             if not c.is_mixed and c.gpus[index] > 0}
