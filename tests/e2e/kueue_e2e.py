@@ -214,6 +214,12 @@ class KueueTest(unittest.TestCase):
         self.server.forget()
         self.server.fail_next_applies = 1
         self.assertEqual(self.answer("late", pods)["state"], "Ready")
+        # What it sends cannot be read.
+        self.server.breaks = [
+            b'{"type": "MODI', b"null\n", b"[]", b"\xff\n", b'{"items": 1}',
+            b'{"type": "ADDED", "object": {}}\n', b"<html>", b""]
+        self.server.forget()
+        self.assertEqual(self.answer("later", pods)["state"], "Ready")
         # A controller that starts again answers what is pending.
         controller.end()
         of = workload("between", pods)

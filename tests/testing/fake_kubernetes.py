@@ -93,6 +93,7 @@ class FakeKubernetes:
         self._watch_limit_s = 300
         self.refused = []  # Problems of applied objects.
         self.fail_next_applies = 0
+        self.breaks = []  # What the next watches and lists send instead.
         server = self
 
         class Handler(_Handler):
@@ -223,6 +224,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         url = urllib.parse.urlsplit(self.path)
         query = dict(urllib.parse.parse_qsl(url.query))
         plural = url.path.rpartition("/")[2]
+        if self.fake.breaks:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(self.fake.breaks.pop())
+            return
         if query.get("watch"):
             self._watch(plural, int(query["resourceVersion"]))
         else:

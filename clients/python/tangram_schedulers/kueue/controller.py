@@ -23,10 +23,11 @@ def _now():
         "%Y-%m-%dT%H:%M:%SZ")
 
 
-def has_quota(workload):
+def waits_for_checks(workload):
+    """Returns whether it has its quota and has not ended."""
     conditions = (workload.get("status") or {}).get("conditions") or []
-    return any(c.get("type") == "QuotaReserved" and c.get("status") == "True"
-               for c in conditions)
+    true = {c.get("type") for c in conditions if c.get("status") == "True"}
+    return "QuotaReserved" in true and "Finished" not in true
 
 
 class Controller:
@@ -109,7 +110,7 @@ class Controller:
         pending = [state["name"] for state in
                    (workload.get("status") or {}).get("admissionChecks") or []
                    if state.get("state") == "Pending"]
-        if kind == "DELETED" or not pending or not has_quota(workload):
+        if kind == "DELETED" or not pending or not waits_for_checks(workload):
             with self._lock:
                 self._waiting.pop(uid, None)
             return
