@@ -214,7 +214,7 @@ class KueueTest(unittest.TestCase):
         self.server.forget()
         self.server.fail_next_applies = 1
         self.assertEqual(self.answer("late", pods)["state"], "Ready")
-        # What it sends cannot be read.
+        # Answers that cannot be read.
         self.server.breaks = [
             b'{"type": "MODI', b"null\n", b"[]", b"\xff\n", b'{"items": 1}',
             b'{"type": "ADDED", "object": {}}\n', b"<html>", b""]

@@ -127,6 +127,12 @@ class GavelTest(unittest.TestCase):
             "a": {"('j', 4)": {"null": 0.0}, "('j', 8)": {"null": 0.25}},
             "b": {"('j', 4)": {"null": 0.0}, "('j', 8)": {"null": 0.5}}})
 
+    def test_the_faster_of_merged_groups_counts(self):
+        self.assertEqual(gavel.throughputs({"j": frontier()},
+                                           {"a": "x", "b": "x"}),
+                         {"x": {"('j', 4)": {"null": 0.0},
+                                "('j', 8)": {"null": 0.5}}})
+
     def test_what_gavel_cannot_read_is_refused(self):
         mixed = frontier({(1, 2): 1.0})
         for jobs, message in (({"it's": frontier()}, "without quotes"),

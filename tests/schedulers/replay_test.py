@@ -76,10 +76,15 @@ class ProgramsTest(unittest.TestCase):
         one, workers = np.array([1.0, 1.0]), [1, 1]
         x = programs.gavel(rates, one, workers, fair=False)
         self.assertAlmostEqual((rates * x).sum(), 3)
-        # Halves of each type make 1.5 and 1: both reach the same multiple, at
-        # most 4/3 with the first wholly on a.
+        # With half of its time on each type, a job has 1.5 and 1. The second
+        # cannot have more than 1, as it is as slow on both types.
         x = programs.gavel(rates, one, workers, fair=True)
         self.assertAlmostEqual(min((rates * x).sum(axis=1) / [1.5, 1]), 1)
+        # Jobs of one and of two GPUs on two GPUs: both have as much of them.
+        x = programs.gavel(np.array([[1.0], [1.0]]), np.array([1.0, 2.0]), [2],
+                           fair=True)
+        self.assertAlmostEqual(x[0, 0], 1)
+        self.assertAlmostEqual(x[1, 0], 0.5)
         # Four GPUs on a type of two: no time at all.
         x = programs.gavel(np.array([[1.0]]), np.array([4.0]), [2], fair=False)
         self.assertAlmostEqual(x[0, 0], 0.5)

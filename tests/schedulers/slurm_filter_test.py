@@ -115,12 +115,20 @@ class FilterTest(Hooks):
                          QUESTION + "; chose t4=0,v100=2 0.5 s")
 
     def test_mixtures_need_leave(self):
+        # Fewer nodes are faster, but the job asks for three.
         self.answers(HEADER + "".join(
-            row(t4, v100, 1 / (t4 + v100), 1) for t4 in range(4)
+            row(t4, v100, 4 * t4 + v100, 1) for t4 in range(4)
             for v100 in range(3) if t4 + v100 > 0))
         self.chose("3", "[t4*1&v100*2]", QUESTION + " mix=yes", nodes="3")
         self.assertIn("t4=0|1|2|3,v100=0|1|2\n",
                       (self.folder / "arguments").read_text())
+
+    def test_ranges_choose_the_number_of_one_kind(self):
+        rows = {(0, 2): 0.5, (2, 0): 0.5, (2, 2): 0.1, (3, 0): 0.25,
+                (3, 2): 0.1, (4, 0): 0.25, (4, 2): 0.1}
+        self.answers(HEADER + "".join(
+            row(*nodes, time_s) for nodes, time_s in rows.items()))
+        self.chose("3", "t4", nodes="2-4")  # The fewest of the fastest.
 
     def test_arguments_reach_the_command_as_they_are(self):
         self.answers(BOTH)
@@ -140,6 +148,8 @@ class FilterTest(Hooks):
             HEADER + row(0, 2, 0.5): "half an answer",
             BOTH.replace("planned", 'planned"'): "no plan fits",
             HEADER + row(0, 2, "nan") + row(2, 0, "inf") + row(2, 2, 1):
+                "no plan fits",
+            HEADER + row(0, 2, "1e999") + row(2, 0, "-1e999") + row(2, 2, 1):
                 "no plan fits",
             HEADER + row(0, 2, "-1") + row(2, 0, "0") + row(2, 2, 1):
                 "no plan fits",
@@ -228,6 +238,7 @@ class CheckTest(Hooks):
 
     def test_answers_are_read_strictly(self):
         for answer in ("chose t4=0,v100=2 nan s", "chose t4=0,v100=2 -1 s",
+                       "chose t4=0,v100=2 1e999 s",
                        "chose t4=0 1 s", "chose t4=1e9 1 s", "chose", "x",
                        "chose t4=2,v100 1 s", ""):
             with self.subTest(answer):
