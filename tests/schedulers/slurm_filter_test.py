@@ -127,7 +127,7 @@ class FilterTest(Hooks):
         rows = {(0, 2): 0.5, (2, 0): 0.5, (2, 2): 0.1, (3, 0): 0.25,
                 (3, 2): 0.1, (4, 0): 0.25, (4, 2): 0.1}
         self.answers(HEADER + "".join(
-            row(*nodes, time_s) for nodes, time_s in rows.items()))
+            row(*nodes, time_s) for nodes, time_s in reversed(rows.items())))
         self.chose("3", "t4", nodes="2-4")  # The fewest of the fastest.
 
     def test_arguments_reach_the_command_as_they_are(self):
