@@ -80,9 +80,9 @@ local function command_of(settings, words, groups, low, high)
   for name in pairs(words) do
     if not known[name] then return nil, name .. ": not an option" end
   end
-  for _, name in ipairs({"coordinator", "prices"}) do
+  for _, name in ipairs({"coordinator", "tls_ca", "token_file", "prices"}) do
     if settings[name] and settings[name] ~= "" then
-      command[#command + 1] = "--" .. name
+      command[#command + 1] = "--" .. name:gsub("_", "-")
       command[#command + 1] = settings[name]
     end
   end

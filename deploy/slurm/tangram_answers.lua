@@ -16,6 +16,8 @@ local M = {}
 --                            file, with their numbers of nodes
 --   cluster = /etc/slurm/tangram-cluster.yaml
 --   coordinator = host:7070  without it, plans are made where sbatch runs
+--   tls_ca, token_file       as of `tangram plan`; every user must be able to
+--                            read them
 --   seconds = 1.8            longest wait for an answer
 --   program = tangram
 --   prices = h100=98,a100=32 of a node-hour, for objective=cheapest
@@ -24,7 +26,8 @@ function M.settings(path)
   local file, why = io.open(path)
   if not file then return nil, why end
   local known = {groups = true, cluster = true, coordinator = true,
-                 seconds = true, program = true, prices = true, require = true}
+                 tls_ca = true, token_file = true, seconds = true,
+                 program = true, prices = true, require = true}
   local settings = {}
   for line in file:lines() do
     local text = line:gsub("^%s*#.*", ""):gsub("%s+$", "")

@@ -138,6 +138,13 @@ class FilterTest(Hooks):
                          f"{self.folder}/c'1.yaml")
         self.assertEqual(words[words.index("--model") + 1], "m")
         self.assertNotIn("--coordinator", words)
+        self.settings("coordinator = c:1", "tls_ca = /ca.pem",
+                      "token_file = /token")
+        self.filter()
+        words = (self.folder / "arguments").read_text().splitlines()
+        for option, value in (("--coordinator", "c:1"), ("--tls-ca", "/ca.pem"),
+                              ("--token-file", "/token")):
+            self.assertEqual(words[words.index(option) + 1], value)
 
     def test_no_opinion_changes_nothing_but_the_comment(self):
         cases = {
