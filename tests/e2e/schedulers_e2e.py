@@ -63,6 +63,10 @@ class SchedulersTest(harness.Folder):
         self.assertRegex(table, r"(?m)^Objective with bundles: .* more in 0 of ")
         self.assertIn("--gpus: no a100", self.python(*replay, "t4=8", code=2))
         self.assertIn("--gpus: x=1", self.python(*replay, "x=1", code=2))
+        for option in ("--hours=nan", "--hours=0", "--rate=0", "--error=nan",
+                       "--restart=-1", "--most-jobs=0", "--reference=x"):
+            self.assertIn(option.split("=")[0][2:], self.python(
+                *replay, "t4=8,a100=4", option, code=2))
         self.write("jobs.json", self.read("jobs.json")[:-20])
         self.assertIn("replay.py: ", self.python(*replay, "t4=8", code=2))
 

@@ -41,6 +41,8 @@ def _run(options):
     arrivals = (traces.read(options.trace, options.seed, options.most_jobs)
                 if options.trace else
                 traces.drawn(options.seed, options.hours, options.rate))
+    if not arrivals:
+        raise ValueError("--hours: no job arrives")
     jobs = simulate.jobs_of(arrivals, kinds, types, options.reference or types[0],
                             options.seed, options.restart)
     print(f"{len(jobs)} jobs of {len(kinds)} kinds on "
@@ -125,6 +127,16 @@ def _by_type(text, types, name):
     return [found[t] for t in types]
 
 
+def _number(kind, least, most):
+    def parse(text):
+        value = kind(text)
+        if not least <= value <= most:  # NaN is not.
+            raise argparse.ArgumentTypeError(
+                f"{text}; expected {least:g} to {most:g}")
+        return value
+    return parse
+
+
 def _parser():
     parser = argparse.ArgumentParser(
         description=__doc__,
@@ -135,18 +147,19 @@ def _parser():
                         help="of a GPU for an hour")
     parser.add_argument("--trace", metavar="FILE",
                         help="arrivals; see traces.py [drawn by the seed]")
-    parser.add_argument("--most-jobs", type=int, metavar="N")
+    parser.add_argument("--most-jobs", type=_number(int, 1, 10**6), metavar="N")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--hours", type=float, default=8)
-    parser.add_argument("--rate", type=float, default=10,
+    parser.add_argument("--hours", type=_number(float, 0, 10**5), default=8)
+    parser.add_argument("--rate", type=_number(float, 1e-3, 10**5), default=10,
                         help="jobs an hour [%(default)s]")
     parser.add_argument("--reference", metavar="TYPE",
                         help="type of the trace's GPUs [the first]")
-    parser.add_argument("--restart", type=float, default=60, metavar="S",
+    parser.add_argument("--restart", type=_number(float, 0, 10**5), default=60,
+                        metavar="S",
                         help="seconds that a change takes [%(default)s]")
-    parser.add_argument("--error", type=float, default=0.08,
+    parser.add_argument("--error", type=_number(float, 0, 1), default=0.08,
                         help="mean error of predictions [%(default)s]")
-    parser.add_argument("--mixed-error", type=float, default=0.18,
+    parser.add_argument("--mixed-error", type=_number(float, 0, 1), default=0.18,
                         help="with several types [%(default)s]")
     return parser
 
