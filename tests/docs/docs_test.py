@@ -10,6 +10,7 @@ shown output that differs.
 import collections
 import glob
 import os
+import re
 import sys
 import tempfile
 import unittest
@@ -30,6 +31,10 @@ def documents(source):
     return ["README.md"] + sorted(
         path for path in (os.path.relpath(path, source) for path in found)
         if not path.startswith("docs/adr/"))
+
+
+def with_options(command, options):
+    return re.sub(r"\n$", f" {options}\n", command) if options else command
 
 
 class Run:
@@ -75,8 +80,9 @@ class Run:
     def script(self, block):
         limit = block.directives.get("for")
         for command in shell.commands(block.text):
-            printed, good = self.shell.run(command,
-                                           limit and limit.split()[0])
+            printed, good = self.shell.run(
+                with_options(command, block.directives.get("add")),
+                limit and limit.split()[0])
             self.printed[command.split("#")[0].strip()] = printed
             if HAS_NO_TORCH in printed:
                 self.skips.append(

@@ -8,6 +8,8 @@ other blocks are text. A comment before a block changes that:
   <!-- doc-test: skip REASON -->   The block cannot run in a test.
   <!-- doc-test: file NAME -->     The block is the content of this file.
   <!-- doc-test: output of X -->   The block is what command X printed.
+  <!-- doc-test: add OPTIONS -->   Each command gets these options, so that it
+                                   takes less time.
   <!-- doc-test: for N s -->       Each command is interrupted after N s.
   <!-- doc-test: run COMMANDS -->  Readers do these steps themselves, or another
                                    document has them. They run first.
@@ -25,6 +27,7 @@ PART = re.compile(
     r"^<!-- doc-test: (?P<directive>.*?) ?-->$"
     r"|^(?P<fence>```)(?P<language>\w*)\n(?P<text>.*?)^```$", re.M | re.S)
 DIRECTIVES = {"skip": r"\S.*", "file": r"[\w./-]+", "output": r"of \S.*",
+              "add": r"--.*",
               "for": r"\d+ s", "run": r"\S.*"}
 
 
@@ -83,7 +86,7 @@ def directive(place, text):
 
 def blocks(document, text):
     """The blocks in their order. A directive belongs to the next block."""
-    if text.count("\n```") % 2:
+    if len(re.findall(r"^```", text, re.M)) % 2:
         raise Malformed(f"{document}: a block that does not end")
     found, pending = [], {}
     for match in PART.finditer(text):

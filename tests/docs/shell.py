@@ -115,7 +115,7 @@ class Shell:
         self.bash.stdin.flush()
         printed = ""
         while True:
-            line = self.lines.get(timeout=120)
+            line = self.lines.get(timeout=600)
             if line is None:
                 raise AssertionError(f"{command}ended the shell: {printed}")
             before, end, code = line.partition(self.END)
