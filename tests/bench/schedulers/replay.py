@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 """Replays a trace of jobs under several policies, and prints a table.
 
     python3 -m tangram_schedulers sia ... -o jobs.json
