@@ -5,10 +5,12 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import harness
 import yaml
+from certificates import Authority
 from daemon import Daemon
 from daemons import Coordinator, Worker
 from harness import C1, SOURCE, TANGRAM
@@ -201,6 +203,30 @@ class KueueTest(unittest.TestCase):
         state = self.answer("gone", [("t4s", 1, 4)])
         self.assertEqual((state["state"], state["message"][:10]),
                          ("Ready", "no opinion"))
+
+    def test_tokens_change_and_certificates_are_checked(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        authority = Authority(folder.name, "ca")
+        another = Authority(folder.name, "another")
+        server = fake_kubernetes.FakeKubernetes(
+            self.schemas, authority.issue("server", san="IP:127.0.0.1"), "first")
+        self.addCleanup(server.close)
+        self.server = server
+        server.put("admissionchecks", CHECK)
+        token = os.path.join(folder.name, "token")
+        with open(token, "w", encoding="ascii") as file:
+            file.write("first\n")
+        stranger = self.start("--ca-file", another.cert, "--token-file", token)
+        stranger.wait_for("CERTIFICATE_VERIFY_FAILED")
+        self.assertEqual(server.unauthorized, 0)
+        self.start("--ca-file", authority.cert, "--token-file", token)
+        self.assertEqual(self.answer("a", [("t4s", 1, 4)])["state"], "Ready")
+        server.token = "second"
+        server.forget()
+        with open(token, "w", encoding="ascii") as file:
+            file.write("second\n")
+        self.assertEqual(self.answer("b", [("t4s", 1, 4)])["state"], "Ready")
 
     def test_nothing_is_lost_with_a_watch(self):
         controller = self.start()

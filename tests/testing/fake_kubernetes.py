@@ -7,6 +7,7 @@ import copy
 import http.server
 import json
 import re
+import ssl
 import sys
 import threading
 import urllib.parse
@@ -81,9 +82,11 @@ def _merge(old, new, key=None):
 
 
 class FakeKubernetes:
-    """Serves from its construction until `close`. `schemas` are by plural."""
+    """Serves from its construction until `close`. `schemas` are by plural. With
+    `tls`, files of a certificate and its key, it serves HTTPS; with `token`, only
+    those who know it."""
 
-    def __init__(self, schemas):
+    def __init__(self, schemas, tls=None, token=""):
         self._schemas = schemas
         self._changed = threading.Condition()
         self._objects = {}  # By (plural, namespace, name).
@@ -100,7 +103,15 @@ class FakeKubernetes:
             fake = server
 
         self._http = _Server(("127.0.0.1", 0), Handler)
-        self.address = f"http://127.0.0.1:{self._http.server_port}"
+        self.token = token
+        self.unauthorized = 0
+        if tls:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*tls)
+            self._http.socket = context.wrap_socket(self._http.socket,
+                                                    server_side=True)
+        self.address = (f"http{'s' if tls else ''}://127.0.0.1:"
+                        f"{self._http.server_port}")
         self._thread = threading.Thread(target=self._http.serve_forever,
                                         kwargs={"poll_interval": 0.05})
         self._thread.start()
@@ -220,7 +231,17 @@ class _Server(http.server.ThreadingHTTPServer):
 class _Handler(http.server.BaseHTTPRequestHandler):
     fake = None
 
+    def _is_refused(self):
+        if self.headers.get("Authorization", "") == (
+                self.fake.token and f"Bearer {self.fake.token}"):
+            return False
+        self.fake.unauthorized += 1
+        self._answer(401, "Unauthorized")
+        return True
+
     def do_GET(self):
+        if self._is_refused():
+            return
         url = urllib.parse.urlsplit(self.path)
         query = dict(urllib.parse.parse_qsl(url.query))
         plural = url.path.rpartition("/")[2]
@@ -251,6 +272,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         query = dict(urllib.parse.parse_qsl(url.query))
         words = url.path.strip("/").split("/")
         body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self._is_refused():
+            return
         if (words[-1] != "status" or "fieldManager" not in query
                 or self.headers["Content-Type"]
                 != "application/apply-patch+yaml"):

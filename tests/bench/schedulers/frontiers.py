@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 """Makes JOBS.json of replay.py: asks `tangram frontier` for each kind of job.
 
     tests/bench/schedulers/frontiers.py BIN --nodes 't4:T4:4:6,rtx:RTX-2080-Ti:8:3'
@@ -40,7 +41,8 @@ def main():
                   f"{time.monotonic() - start:.2f} s", file=sys.stderr)
     print(f"{sum(planning.values()):.1f} CPU s of planning", file=sys.stderr)
     document = {"format_version": sia.FORMAT,
-                "planning_cpu_s": sum(planning.values()), "types": [g[0] for g in groups],
+                "planning_cpu_s": sum(planning.values()),
+                "types": [g[0] for g in groups],
                 "jobs": {kind: _merged(of, groups, options.bundles)
                          for kind, of in jobs.items()}}
     with open(options.output, "w", encoding="utf-8") as file:

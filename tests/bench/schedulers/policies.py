@@ -138,7 +138,8 @@ class Sia(Policy):
         super().__init__()
         self.name = "Sia with bundles" if mixed else "Sia"
         self._mixed = mixed
-        # Objective of each round with bundles, and without.
+        # Objective of each round with bundles, without, and the most by which
+        # either may miss the optimum.
         self.objectives = []
 
     def assign(self, jobs, capacity):
@@ -147,7 +148,8 @@ class Sia(Policy):
                    else alone)
         objective, chosen = self.timed(_solve, jobs, columns, capacity)
         if self._mixed:
-            self.objectives.append((objective, _solve(jobs, alone, capacity)[0]))
+            self.objectives.append((objective, _solve(jobs, alone, capacity)[0],
+                                    programs.tolerance(len(jobs))))
         return [columns[j][c] if c >= 0 else None for j, c in enumerate(chosen)]
 
 

@@ -57,9 +57,16 @@ def proportional(rates, workers):
 
 # Sia's parameters: the power of fairness, and the cost of a job left out.
 POWER, LEFT_OUT = -0.5, 1.1
+# A solution is optimal within this part of the costs saved by what is chosen.
+GAP = 1e-4
 
 
-def sia(weights, gpus, capacity, gap=1e-6, limit_s=30):
+def tolerance(jobs):
+    """The most that an objective of so many jobs may be above the optimum."""
+    return GAP * LEFT_OUT * jobs
+
+
+def sia(weights, gpus, capacity, gap=GAP, limit_s=30):
     """Chooses at most one column of each job.
 
     `weights`[j] and `gpus`[j] are arrays of the columns of job j: cost, and
@@ -69,6 +76,9 @@ def sia(weights, gpus, capacity, gap=1e-6, limit_s=30):
     """
     if not weights:
         return 0.0, []
+    kept = [undominated(w, g) for w, g in zip(weights, gpus)]
+    weights = [w[k] for w, k in zip(weights, kept)]
+    gpus = [g[k] for g, k in zip(gpus, kept)]
     counts = [len(w) for w in weights]
     columns = sum(counts)
     of_job = np.repeat(np.arange(len(counts)), counts)
@@ -89,4 +99,14 @@ def sia(weights, gpus, capacity, gap=1e-6, limit_s=30):
         chosen[of_job[c]] = int(c - starts[of_job[c]])
     objective = LEFT_OUT * len(counts) + sum(
         cost[starts[j] + c] for j, c in enumerate(chosen) if c >= 0)
-    return objective, chosen
+    return objective, [int(kept[j][c]) if c >= 0 else -1
+                       for j, c in enumerate(chosen)]
+
+
+def undominated(weights, gpus):
+    """Returns the columns of a job that no other beats: none costs as little
+    with as few GPUs of each type, but the first of equal ones."""
+    beats = ((gpus[:, None] <= gpus[None]).all(axis=2)
+             & (weights[:, None] <= weights[None]))
+    first = np.arange(len(weights))[:, None] < np.arange(len(weights))[None]
+    return np.flatnonzero(~(beats & (first | ~beats.T)).any(axis=0))

@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 """Replays a trace of jobs under several policies, and prints a table.
 
     python3 -m tangram_schedulers sia ... -o jobs.json
@@ -77,10 +78,8 @@ def _line(result, prices):
 
 
 def _print_objectives(objectives):
-    worse = sum(mixed > alone + 1e-5 * max(1, abs(alone))
-                for mixed, alone in objectives)
-    better = sum(mixed < alone - 1e-5 * max(1, abs(alone))
-                 for mixed, alone in objectives)
+    worse = sum(mixed > alone + off for mixed, alone, off in objectives)
+    better = sum(mixed < alone - off for mixed, alone, off in objectives)
     print(f"Objective with bundles: less in {better}, the same in "
           f"{len(objectives) - better - worse}, more in {worse} of "
           f"{len(objectives)} rounds")

@@ -42,7 +42,7 @@ def _parser():
                         "every group must be named")
     parser.add_argument("--coordinator", metavar="HOST:PORT")
     parser.add_argument("--program", help="the command `tangram`")
-    parser.add_argument("--seconds", type=_seconds, default=2.0, metavar="S",
+    parser.add_argument("--seconds", type=_seconds, default=1.8, metavar="S",
                         help="longest wait for an answer [%(default)s]")
     parser.add_argument("--retry-after", type=int, default=600, metavar="S")
     parser.add_argument("--server", metavar="URL",

@@ -33,7 +33,7 @@ def waits_for_checks(workload):
 class Controller:
     """Answers the checks of CONTROLLER, each within `answer_within_s`."""
 
-    def __init__(self, api, settings, answer_within_s=2.0):
+    def __init__(self, api, settings, answer_within_s=1.8):
         self._api = api
         self._settings = settings
         self._within_s = answer_within_s
