@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "cli/args/detail.h"
+#include "cli/args/job_options.h"
+#include "cli/args/job_settings.h"
 #include "common/security/channel.h"
 #include "coordinator/islands/build_islands.h"
 #include "coordinator/planners/tangram/tangram_options.h"
@@ -89,9 +91,11 @@ struct PlanOptions {
   std::vector<std::string> planner_options;  // "NAME=VALUE".
   int num_threads = 0;                       // 0: one a core.
   TangramOptions search;
-  CoordinatorAccess coordinator;    // Without an address: this process.
-  std::string job_id;               // Empty: plan in one call, without a job.
-  int priority = 0;                 // Higher values run first.
+  CoordinatorAccess coordinator;  // Without an address: this process.
+  std::string job_id;             // Empty: plan in one call, without a job.
+  int priority = 0;               // Higher values run first.
+  JobSettings job;
+  bool skip_cache = false;          // Plan again on the coordinator.
   bool detach = false;              // Submit the job and exit.
   bool prepare_node_loss = false;   // Also plan for the loss of a node.
   std::optional<double> timeout_s;  // Empty: none.
@@ -270,6 +274,8 @@ struct HealthOptions {
 struct ListJobsOptions {
   CoordinatorAccess coordinator;
   int limit = 20;
+  std::string filter;    // As in ListJobsRequest.
+  std::string order_by;  // As there.
 };
 
 struct ShowJobOptions {
@@ -337,8 +343,10 @@ using Command = std::variant<
     ValidateOptions, ModelsOptions, DevicesOptions, ParallelizersOptions,
     PlannersOptions, HealthOptions, ListJobsOptions, ShowJobOptions,
     WatchJobOptions, TraceJobOptions, ListWorkersOptions, ReleaseWorkerOptions,
-    TopOptions, CancelJobOptions, CompletionOptions, CompleteOptions,
-    ManualOptions, VersionOptions, HelpOptions>;
+    TopOptions, CancelJobOptions, DeleteJobOptions, RetryJobOptions,
+    UpdateJobOptions, WaitJobOptions, TenantUsageOptions, ExportTenantOptions,
+    EraseTenantOptions, CompletionOptions, CompleteOptions, ManualOptions,
+    VersionOptions, HelpOptions>;
 
 }  // namespace tangram
 

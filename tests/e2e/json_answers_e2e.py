@@ -158,7 +158,8 @@ class ShellTest(Folder):
             parts = name.split("-")[1:]
             if not re.search(r"^\.SH EXAMPLES$", text, re.M):
                 self.assertIn(parts, [["import"], ["job"], ["worker"],
-                                      ["profile"], ["help"]], name)
+                                      ["profile"], ["tenant"], ["help"]],
+                              name)
                 continue
             block = re.search(r"\.SH EXAMPLES\n\.nf\n(.*?)\.fi", text,
                               re.S).group(1)
