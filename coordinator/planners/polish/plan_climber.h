@@ -49,6 +49,9 @@ class PlanClimber {
   absl::StatusOr<std::optional<PolishedPlan>> Settle(PipelinePlan plan,
                                                      Effort effort);
 
+  // The least Evaluation::measured_fraction of its results.
+  double least_measured() const { return least_measured_; }
+
   // Returns the stages whose cost was looked up so far.
   int64_t num_estimated() const { return num_played_ + tuner_.num_estimated(); }
 

@@ -26,6 +26,7 @@
 #include "coordinator/planners/portfolio/plan_for_any_runtime.h"
 #include "coordinator/planners/portfolio/plan_for_runtime.h"
 #include "coordinator/planners/portfolio/split_planner.h"
+#include "coordinator/planners/portfolio/whole_search.h"
 #include "coordinator/planners/replicas/plan_pipelines.h"
 
 namespace tangram {
@@ -82,6 +83,11 @@ class PortfolioPlanner : public ClusterPlanner {
       return PlanWithoutMembers(request, observer);
     }
     TANGRAM_ASSIGN_OR_RETURN(PlanResult result, PlanOnce(request, observer));
+    if (request.constraints.runtime.empty() &&
+        IsSearchedWhole(choice_, request)) {
+      TANGRAM_RETURN_IF_ERROR(SearchWhole(choice_, request, /*rules=*/{},
+                                          kInfinity, observer, result));
+    }
     if (!result.plan.has_value()) {
       TANGRAM_RETURN_IF_ERROR(Explain(request, observer, result));
       result.certificate.reset();

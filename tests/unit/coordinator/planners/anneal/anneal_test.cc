@@ -1,16 +1,16 @@
-#include "tests/bench/challenger/anneal.h"
+#include "coordinator/planners/anneal/anneal.h"
 
 #include <map>
 #include <string>
 #include <vector>
 
+#include "coordinator/planners/anneal/moves.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/bench/challenger/moves.h"
 #include "tests/testing/builders.h"
 #include "tests/testing/status_matchers.h"
 
-namespace tangram::bench {
+namespace tangram::anneal {
 namespace {
 
 using testing::StatusIs;
@@ -18,8 +18,8 @@ using testing::StatusIs;
 constexpr int kLayers = 14;
 
 // Three islands of a node of four GPUs each, the second half as fast.
-Challenge ThreeIslands() {
-  Challenge challenge;
+AnnealProblem ThreeIslands() {
+  AnnealProblem challenge;
   std::vector<testing::TestGroup> groups;
   for (int g = 0; g < 3; ++g) {
     DeviceSpec device = testing::TestDevice("GPU");
@@ -69,7 +69,7 @@ double Seconds(const Challenge& challenge, const PipelinePlan& plan) {
 }
 
 TEST(AnnealTest, EveryMoveLeadsToPlansThatTheJudgeReads) {
-  const Challenge challenge = ThreeIslands();
+  const AnnealProblem challenge = ThreeIslands();
   const PlanRequest& request = challenge.request;
   const PipelinePlan start = PlanOf(kBalanced);
   const Evaluation now =
@@ -94,7 +94,7 @@ TEST(AnnealTest, EveryMoveLeadsToPlansThatTheJudgeReads) {
 }
 
 TEST(AnnealTest, AShiftedPlanBecomesAtLeastAsFastAsItWas) {
-  const Challenge challenge = ThreeIslands();
+  const AnnealProblem challenge = ThreeIslands();
   const double balanced_s = Seconds(challenge, PlanOf(kBalanced));
   ASSERT_GT(Seconds(challenge, PlanOf(kShifted)), 1.2 * balanced_s);
   const auto found = Anneal(challenge, PlanOf(kShifted), {.num_steps = 3000});
@@ -105,7 +105,7 @@ TEST(AnnealTest, AShiftedPlanBecomesAtLeastAsFastAsItWas) {
 }
 
 TEST(AnnealTest, OneSeedLeadsToOnePlan) {
-  const Challenge challenge = ThreeIslands();
+  const AnnealProblem challenge = ThreeIslands();
   const AnnealOptions options{.num_steps = 500, .seed = 3};
   const auto once = Anneal(challenge, PlanOf(kShifted), options);
   const auto again = Anneal(challenge, PlanOf(kShifted), options);
@@ -117,7 +117,7 @@ TEST(AnnealTest, OneSeedLeadsToOnePlan) {
 
 TEST(AnnealTest, PlansAreThoseThatTheRuntimeRuns) {
   constexpr Runtime kPlain = {.name = "plain"};
-  Challenge challenge = ThreeIslands();
+  AnnealProblem challenge = ThreeIslands();
   challenge.rules.runtime = &kPlain;
   challenge.rules.accepts_gpus = [](int num_gpus) { return num_gpus == 7; };
   const auto found = Anneal(challenge, PlanOf(kShifted), {.num_steps = 1000});
@@ -132,7 +132,7 @@ TEST(AnnealTest, PlansAreThoseThatTheRuntimeRuns) {
 }
 
 TEST(AnnealTest, IslandsInUseStaySoIfAsked) {
-  Challenge challenge = ThreeIslands();
+  AnnealProblem challenge = ThreeIslands();
   challenge.keeps_islands = true;
   const auto found = Anneal(challenge, PlanOf(kShifted), {.num_steps = 1000});
   ASSERT_TRUE(found.ok());
@@ -149,4 +149,4 @@ TEST(AnnealTest, APlanThatTheJudgeRefusesIsAnError) {
 }
 
 }  // namespace
-}  // namespace tangram::bench
+}  // namespace tangram::anneal

@@ -1,0 +1,26 @@
+#ifndef TANGRAM_COORDINATOR_PLANNERS_ANNEAL_ANNEAL_PROBLEM_H_
+#define TANGRAM_COORDINATOR_PLANNERS_ANNEAL_ANNEAL_PROBLEM_H_
+
+#include <vector>
+
+#include "common/domain/island.h"
+#include "common/planner/cluster_planner.h"
+#include "common/planner/pipeline_rules.h"
+
+namespace tangram::anneal {
+
+// One job, and the rules that its plans obey beside the constraints of the
+// request.
+struct AnnealProblem {
+  PlanRequest request;
+  PipelineRules rules;
+  std::vector<Island> islands;
+  bool changes_schedule = false;  // Also the warm-up passes.
+  bool keeps_offload = false;
+  bool keeps_islands = false;  // Those in use stay in use, and no others.
+  double least_measured = 0;   // Evaluation::measured_fraction.
+};
+
+}  // namespace tangram::anneal
+
+#endif  // TANGRAM_COORDINATOR_PLANNERS_ANNEAL_ANNEAL_PROBLEM_H_

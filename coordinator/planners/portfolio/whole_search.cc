@@ -1,0 +1,140 @@
+#include "coordinator/planners/portfolio/whole_search.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_format.h"
+#include "common/base/infinity.h"
+#include "common/base/status_macros.h"
+#include "coordinator/planners/anneal/anneal_among.h"
+#include "coordinator/planners/anneal/anneal_problem.h"
+#include "coordinator/planners/polish/plan_climber.h"
+#include "coordinator/planners/polish/polish_plan.h"
+#include "coordinator/planners/polish/whole_plans.h"
+#include "coordinator/planners/portfolio/portfolio_planner.h"
+
+namespace tangram {
+namespace {
+
+using anneal::JudgedPlan;
+
+std::set<int> IslandsIn(const PipelinePlan& plan) {
+  std::set<int> islands;
+  for (const PlacedStage& stage : plan.stages) islands.insert(stage.island);
+  return islands;
+}
+
+// Makes the islands that the plan does not use those of `result`.
+void SetUnused(const PipelinePlan& plan, PlanResult& result) {
+  const std::set<int> used = IslandsIn(plan);
+  std::erase_if(result.unused_islands, [&](const UnusedIsland& unused) {
+    return used.contains(unused.island);
+  });
+  for (const Island& island : result.islands) {
+    const bool is_listed = absl::c_any_of(
+        result.unused_islands,
+        [&](const UnusedIsland& unused) { return unused.island == island.id; });
+    if (used.contains(island.id) || is_listed) continue;
+    result.unused_islands.push_back(
+        {.island = island.id,
+         .reason = "the fastest plan found leaves it out"});
+  }
+  absl::c_sort(result.unused_islands,
+               [](const UnusedIsland& a, const UnusedIsland& b) {
+                 return a.island < b.island;
+               });
+}
+
+// Returns whether the plan of `found` is worth its islands.
+bool IsWorthIt(const PlannerChoice& choice, const PolishedPlan& found,
+               const PlanResult& result) {
+  if (!result.plan.has_value()) return true;
+  const std::set<int> before = IslandsIn(*result.plan);
+  const bool adds = absl::c_any_of(IslandsIn(found.plan), [&](int island) {
+    return !before.contains(island);
+  });
+  const double gain = adds ? choice.search.min_island_gain : 0;
+  return found.evaluation.iteration_time_s * (1 + gain) <
+         result.evaluation.iteration_time_s;
+}
+
+// Returns the plans that fit, once settled.
+absl::StatusOr<std::vector<JudgedPlan>> Settled(
+    const std::vector<PipelinePlan>& plans, PlanClimber& climber) {
+  std::vector<JudgedPlan> settled;
+  for (const PipelinePlan& plan : plans) {
+    TANGRAM_ASSIGN_OR_RETURN(std::optional<PolishedPlan> landed,
+                             climber.Settle(plan, PlanClimber::Effort::kHasty));
+    if (!landed.has_value()) continue;
+    settled.push_back({std::move(landed->plan), std::move(landed->evaluation)});
+  }
+  return settled;
+}
+
+}  // namespace
+
+bool IsSearchedWhole(const PlannerChoice& choice, const PlanRequest& request) {
+  return choice.planner->features.heterogeneous && choice.search.polish &&
+         choice.search.polishes_far &&
+         IsSmallProblem(request.cluster->num_gpus(),
+                        request.model.num_layers());
+}
+
+absl::Status SearchWhole(const PlannerChoice& choice,
+                         const PlanRequest& request, const PipelineRules& rules,
+                         double limit_s, PlanObserver& observer,
+                         PlanResult& result) {
+  observer.OnPhase(PlanPhase::kEvaluation);
+  PolishedPlan like;
+  if (result.plan.has_value()) {
+    like = {*result.plan, result.evaluation};
+    limit_s = std::min(limit_s, result.evaluation.iteration_time_s);
+  }
+  PlanClimber climber(request, rules, like, observer);
+  TANGRAM_ASSIGN_OR_RETURN(
+      const std::vector<PipelinePlan> plans,
+      WholePlans(request, rules, result.islands, limit_s, observer));
+  TANGRAM_ASSIGN_OR_RETURN(std::vector<JudgedPlan> starts,
+                           Settled(plans, climber));
+  if (result.plan.has_value()) {
+    starts.push_back({*result.plan, result.evaluation});
+  }
+  if (starts.empty()) return absl::OkStatus();
+  const anneal::AnnealProblem problem{
+      .request = request,
+      .rules = rules,
+      .islands = result.islands,
+      .changes_schedule = choice.search.schedules,
+      .least_measured = climber.least_measured()};
+  TANGRAM_ASSIGN_OR_RETURN(
+      JudgedPlan annealed,
+      anneal::AnnealAmong(problem, std::move(starts), observer));
+  TANGRAM_ASSIGN_OR_RETURN(
+      PolishedPlan found,
+      PolishPlan(request, rules, Reach::kNear,
+                 {std::move(annealed.plan), std::move(annealed.evaluation)},
+                 observer));
+  if (!IsWorthIt(choice, found, result)) return absl::OkStatus();
+  const double found_s = found.evaluation.iteration_time_s;
+  observer.OnBest(found_s);
+  result.notes.push_back(
+      result.plan.has_value()
+          ? absl::StrFormat(
+                "whole plans were searched too: %.1f %% faster",
+                100 * (result.evaluation.iteration_time_s / found_s - 1))
+          : "whole plans were searched too: nothing else was found");
+  SetUnused(found.plan, result);
+  result.plan = std::move(found.plan);
+  result.evaluation = std::move(found.evaluation);
+  result.infeasible.reset();
+  result.limits.clear();
+  result.lower_bound_s = std::min(result.lower_bound_s, found_s);
+  return absl::OkStatus();
+}
+
+}  // namespace tangram
