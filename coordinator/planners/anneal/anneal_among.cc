@@ -19,7 +19,7 @@ struct Heat {
   int num_steps;  // Of each plan, at most.
   int num_rounds;
 };
-constexpr Heat kHeats[] = {{10, 4000, 2}, {4, 8000, 3}, {2, 16000, 4}};
+constexpr Heat kHeats[] = {{24, 3000, 2}, {8, 6000, 3}, {3, 16000, 4}};
 
 // A step judges a plan of n stages and B microbatches, which takes about as
 // long as n (kFixed + B) passes. Steps are as many as those of this many.

@@ -15,6 +15,10 @@
 
 namespace tangram {
 
+// Returns the least Evaluation::measured_fraction of plans that replace this
+// one: its own, or a little less.
+double LeastMeasured(const PolishedPlan& plan);
+
 // Climbs from plans of one job to faster ones by small changes, each of them
 // simulated: borders between stages move, stages on different islands swap
 // their GPUs, and stages recompute, shard and keep on the host more or less.
@@ -48,9 +52,6 @@ class PlanClimber {
   // of it is measured.
   absl::StatusOr<std::optional<PolishedPlan>> Settle(PipelinePlan plan,
                                                      Effort effort);
-
-  // The least Evaluation::measured_fraction of its results.
-  double least_measured() const { return least_measured_; }
 
   // Returns the stages whose cost was looked up so far.
   int64_t num_estimated() const { return num_played_ + tuner_.num_estimated(); }

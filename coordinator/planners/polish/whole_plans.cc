@@ -23,12 +23,12 @@ namespace {
 
 // Partial pipelines that are kept at each cut, of each number of stages, and on
 // the same GPUs.
-constexpr size_t kMostTails = 64;
-constexpr size_t kMostOfStages = 16;
+constexpr size_t kMostTails = 96;
+constexpr size_t kMostOfStages = 24;
 constexpr int kMostOfGpus = 2;
 
 // Whole pipelines that are kept of each microbatch size, and of each kind.
-constexpr size_t kMostOfMicrobatch = 16;
+constexpr size_t kMostOfMicrobatch = 24;
 constexpr int kMostOfKind = 2;
 
 // The estimate of a plan may exceed its time by so much: it is that of 1F1B
@@ -358,9 +358,12 @@ class Composer {
       return a.tail.bound_s < b.tail.bound_s;
     });
     std::map<std::vector<int>, int> of_kind;
+    double last_s = 0;
     size_t num_kept = 0;
     for (Draft& draft : drafts) {
       if (num_kept == kMostOfMicrobatch) break;
+      // Equally fast plans are likely the same.
+      if (draft.tail.bound_s == last_s) continue;
       std::vector<int> kind = {draft.tail.island};
       size_t num_gpus = draft.grant->gpus.size();
       for (int t = draft.tail.next; tails_[t].way != nullptr;
@@ -373,6 +376,7 @@ class Composer {
         continue;
       }
       if (++of_kind[kind] > kMostOfKind) continue;
+      last_s = draft.tail.bound_s;
       draft.tail.gpus = draft.grant->gpus;
       whole_.emplace_back(draft.tail.bound_s, PlanOf(draft.tail));
       ++num_kept;

@@ -83,10 +83,8 @@ class PortfolioPlanner : public ClusterPlanner {
       return PlanWithoutMembers(request, observer);
     }
     TANGRAM_ASSIGN_OR_RETURN(PlanResult result, PlanOnce(request, observer));
-    if (request.constraints.runtime.empty() &&
-        IsSearchedWhole(choice_, request)) {
-      TANGRAM_RETURN_IF_ERROR(SearchWhole(choice_, request, /*rules=*/{},
-                                          kInfinity, observer, result));
+    if (request.constraints.runtime.empty()) {
+      TANGRAM_RETURN_IF_ERROR(TryWhole(request, observer, result));
     }
     if (!result.plan.has_value()) {
       TANGRAM_RETURN_IF_ERROR(Explain(request, observer, result));
@@ -145,6 +143,13 @@ class PortfolioPlanner : public ClusterPlanner {
     return result;
   }
 
+  // Searches whole plans of any kind, if the problem is small.
+  absl::Status TryWhole(const PlanRequest& request, PlanObserver& observer,
+                        PlanResult& result) {
+    if (!IsSearchedWhole(choice_, request)) return absl::OkStatus();
+    return SearchWhole(choice_, request, {}, observer, result);
+  }
+
   // Looks for several pipelines that are faster than that of `result`. The
   // scout plans their nodes, and all members those of the best.
   absl::Status TrySeveral(const PlanRequest& request, PlanObserver& observer,
@@ -160,8 +165,12 @@ class PortfolioPlanner : public ClusterPlanner {
                            MembersAsked::kSuitable);
     const auto plan_with = [&](PortfolioPlanner& planner,
                                const std::vector<std::string>& names) {
-      return [&](const PlanRequest& part) {
-        return planner.PlanFreelyWith(names, part, observer, kInfinity);
+      return [&](const PlanRequest& part) -> absl::StatusOr<PlanResult> {
+        TANGRAM_ASSIGN_OR_RETURN(
+            PlanResult planned,
+            planner.PlanFreelyWith(names, part, observer, kInfinity));
+        TANGRAM_RETURN_IF_ERROR(planner.TryWhole(part, observer, planned));
+        return planned;
       };
     };
     return Combine(request,

@@ -15,6 +15,7 @@
 #include "coordinator/planners/portfolio/combine_results.h"
 #include "coordinator/planners/portfolio/narrower_requests.h"
 #include "coordinator/planners/portfolio/portfolio_planner.h"
+#include "coordinator/planners/portfolio/whole_search.h"
 
 namespace tangram {
 namespace {
@@ -159,13 +160,16 @@ absl::StatusOr<PlanResult> PlanWithSplits(const PlannerChoice& choice,
                                           const PipelineRules& rules,
                                           const PlanRequest& request,
                                           PlanObserver& observer) {
-  Ways ways(choice, source, rules, observer);
+  // Far changes of small problems are for their whole plans.
+  PlannerChoice near = choice;
+  near.search.polishes_far &= !IsSearchedWhole(choice, request);
+  Ways ways(near, source, rules, observer);
   TANGRAM_RETURN_IF_ERROR(ways.Plan(request));
   if (choice.planner->features.heterogeneous &&
       !NamesIslands(request.constraints)) {
     TANGRAM_RETURN_IF_ERROR(ways.Divide(request));
     // Polishing is the effort that a plan is worth beyond the composition.
-    if (choice.search.polish && choice.search.polishes_far) {
+    if (near.search.polish && near.search.polishes_far) {
       TANGRAM_RETURN_IF_ERROR(ways.Narrow(request));
     }
   }

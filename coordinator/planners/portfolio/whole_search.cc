@@ -63,17 +63,64 @@ bool IsWorthIt(const PlannerChoice& choice, const PolishedPlan& found,
          result.evaluation.iteration_time_s;
 }
 
-// Returns the plans that fit, once settled.
-absl::StatusOr<std::vector<JudgedPlan>> Settled(
-    const std::vector<PipelinePlan>& plans, PlanClimber& climber) {
-  std::vector<JudgedPlan> settled;
+// Adds the plans that fit, once settled, to `starts`.
+absl::Status AddStarts(const PlanRequest& request, const PipelineRules& rules,
+                       double limit_s, PlanObserver& observer,
+                       const PlanResult& result,
+                       std::vector<JudgedPlan>& starts) {
+  TANGRAM_ASSIGN_OR_RETURN(
+      const std::vector<PipelinePlan> plans,
+      WholePlans(request, rules, result.islands, limit_s, observer));
+  PolishedPlan like;
+  if (result.plan.has_value()) like = {*result.plan, result.evaluation};
+  PlanClimber climber(request, rules, like, observer);
   for (const PipelinePlan& plan : plans) {
     TANGRAM_ASSIGN_OR_RETURN(std::optional<PolishedPlan> landed,
                              climber.Settle(plan, PlanClimber::Effort::kHasty));
     if (!landed.has_value()) continue;
-    settled.push_back({std::move(landed->plan), std::move(landed->evaluation)});
+    starts.push_back({std::move(landed->plan), std::move(landed->evaluation)});
   }
-  return settled;
+  return absl::OkStatus();
+}
+
+// Returns the fastest plan that is found from `starts` on.
+absl::StatusOr<PolishedPlan> BestFrom(const PlannerChoice& choice,
+                                      const PlanRequest& request,
+                                      const PipelineRules& rules,
+                                      std::vector<JudgedPlan> starts,
+                                      PlanObserver& observer,
+                                      const PlanResult& result) {
+  anneal::AnnealProblem problem{.request = request,
+                                .rules = rules,
+                                .islands = result.islands,
+                                .changes_schedule = choice.search.schedules};
+  if (result.plan.has_value()) {
+    problem.least_measured = LeastMeasured({*result.plan, result.evaluation});
+  }
+  TANGRAM_ASSIGN_OR_RETURN(
+      JudgedPlan annealed,
+      anneal::AnnealAmong(problem, std::move(starts), observer));
+  return PolishPlan(request, rules, Reach::kNear,
+                    {std::move(annealed.plan), std::move(annealed.evaluation)},
+                    observer);
+}
+
+// Makes the plan that of `result`.
+void Take(PolishedPlan found, PlanResult& result) {
+  const double found_s = found.evaluation.iteration_time_s;
+  result.notes.push_back(
+      result.plan.has_value()
+          ? absl::StrFormat(
+                "whole plans were searched too: %.1f %% faster",
+                100 * (result.evaluation.iteration_time_s / found_s - 1))
+          : "whole plans were searched too: nothing else was found");
+  SetUnused(found.plan, result);
+  result.plan = std::move(found.plan);
+  result.evaluation = std::move(found.evaluation);
+  result.infeasible.reset();
+  result.limits.clear();
+  // It need not be a composition of slice plans.
+  result.lower_bound_s = std::min(result.lower_bound_s, found_s);
 }
 
 }  // namespace
@@ -86,54 +133,32 @@ bool IsSearchedWhole(const PlannerChoice& choice, const PlanRequest& request) {
 }
 
 absl::Status SearchWhole(const PlannerChoice& choice,
-                         const PlanRequest& request, const PipelineRules& rules,
-                         double limit_s, PlanObserver& observer,
-                         PlanResult& result) {
+                         const PlanRequest& request, const WholeSearch& search,
+                         PlanObserver& observer, PlanResult& result) {
   observer.OnPhase(PlanPhase::kEvaluation);
-  PolishedPlan like;
+  std::vector<JudgedPlan> starts;
+  double limit_s = search.limit_s;
   if (result.plan.has_value()) {
-    like = {*result.plan, result.evaluation};
     limit_s = std::min(limit_s, result.evaluation.iteration_time_s);
-  }
-  PlanClimber climber(request, rules, like, observer);
-  TANGRAM_ASSIGN_OR_RETURN(
-      const std::vector<PipelinePlan> plans,
-      WholePlans(request, rules, result.islands, limit_s, observer));
-  TANGRAM_ASSIGN_OR_RETURN(std::vector<JudgedPlan> starts,
-                           Settled(plans, climber));
-  if (result.plan.has_value()) {
     starts.push_back({*result.plan, result.evaluation});
   }
-  if (starts.empty()) return absl::OkStatus();
-  const anneal::AnnealProblem problem{
-      .request = request,
-      .rules = rules,
-      .islands = result.islands,
-      .changes_schedule = choice.search.schedules,
-      .least_measured = climber.least_measured()};
-  TANGRAM_ASSIGN_OR_RETURN(
-      JudgedPlan annealed,
-      anneal::AnnealAmong(problem, std::move(starts), observer));
-  TANGRAM_ASSIGN_OR_RETURN(
-      PolishedPlan found,
-      PolishPlan(request, rules, Reach::kNear,
-                 {std::move(annealed.plan), std::move(annealed.evaluation)},
-                 observer));
+  std::vector<PipelineRules> variants = search.variants;
+  if (variants.empty()) variants.push_back(search.rules);
+  for (const PipelineRules& rules : variants) {
+    TANGRAM_RETURN_IF_ERROR(
+        AddStarts(request, rules, limit_s, observer, result, starts));
+  }
+  if (absl::c_none_of(starts, [&](const JudgedPlan& start) {
+        return start.evaluation.iteration_time_s <= search.worth_annealing_s;
+      })) {
+    return absl::OkStatus();
+  }
+  TANGRAM_ASSIGN_OR_RETURN(PolishedPlan found,
+                           BestFrom(choice, request, search.rules,
+                                    std::move(starts), observer, result));
   if (!IsWorthIt(choice, found, result)) return absl::OkStatus();
-  const double found_s = found.evaluation.iteration_time_s;
-  observer.OnBest(found_s);
-  result.notes.push_back(
-      result.plan.has_value()
-          ? absl::StrFormat(
-                "whole plans were searched too: %.1f %% faster",
-                100 * (result.evaluation.iteration_time_s / found_s - 1))
-          : "whole plans were searched too: nothing else was found");
-  SetUnused(found.plan, result);
-  result.plan = std::move(found.plan);
-  result.evaluation = std::move(found.evaluation);
-  result.infeasible.reset();
-  result.limits.clear();
-  result.lower_bound_s = std::min(result.lower_bound_s, found_s);
+  observer.OnBest(found.evaluation.iteration_time_s);
+  Take(std::move(found), result);
   return absl::OkStatus();
 }
 
