@@ -21,6 +21,12 @@ constexpr double kCold = 0.0001;
 // One in so many steps changes more than borders and recomputation.
 constexpr int kLargeOneIn = 3;
 
+// One in so many large moves is settled before it is judged, and one in so many
+// of these is tuned. The others keep what stages recompute, shard and keep on
+// the host.
+constexpr int kSettledOneIn = 2;
+constexpr int kTunedOneIn = 4;
+
 // A large move may take longer by this fraction before small moves suit it, and
 // they end after so many without gain, or so many in all.
 constexpr double kFar = 0.4;
@@ -93,7 +99,10 @@ class Annealer {
                                 : Change(SmallMoves(), current_, plan, names);
     if (!is_changed || plan == current_.plan) return;
     const double far_s = is_large ? now_s * (1 + kFar) : limit_s;
-    std::optional<JudgedPlan> judged = judge_.Judge(plan, far_s);
+    std::optional<JudgedPlan> judged =
+        is_large && draw_.OneIn(kSettledOneIn)
+            ? judge_.JudgeSettled(plan, draw_.OneIn(kTunedOneIn), far_s)
+            : judge_.Judge(plan, far_s);
     if (!judged.has_value()) return;
     if (is_large) Suit(*judged, last_step);
     if (judged->evaluation.iteration_time_s > limit_s) return;

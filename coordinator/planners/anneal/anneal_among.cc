@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <set>
+#include <map>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -21,6 +21,9 @@ struct Heat {
 };
 constexpr Heat kHeats[] = {{24, 3000, 2}, {8, 6000, 3}, {3, 16000, 4}};
 
+// Plans of at least so many kinds are annealed together, if there are any.
+constexpr size_t kKinds = 4;
+
 // A step judges a plan of n stages and B microbatches, which takes about as
 // long as n (kFixed + B) passes. Steps are as many as those of this many.
 constexpr int kUsualPasses = 80;
@@ -37,17 +40,43 @@ int StepsFor(const AnnealProblem& problem, const PipelinePlan& plan, int most) {
   return std::max(1, most * kUsualPasses / std::max(passes, kUsualPasses));
 }
 
-// Sorts plans by their time, and drops those as fast as another: they are
-// likely the same.
-void SortUnlike(std::vector<JudgedPlan>& plans) {
+// Plans of one kind have the same microbatch size, and stages on the same
+// islands one after another. Annealing seldom leads from one kind to another.
+using Kind = std::vector<int>;
+
+Kind KindOf(const PipelinePlan& plan) {
+  Kind kind = {plan.pipeline_microbatch_size};
+  for (const PlacedStage& stage : plan.stages) {
+    if (kind.size() == 1 || kind.back() != stage.island) {
+      kind.push_back(stage.island);
+    }
+  }
+  return kind;
+}
+
+// Sorts plans by their time.
+void Sort(std::vector<JudgedPlan>& plans) {
   absl::c_stable_sort(plans, [](const JudgedPlan& a, const JudgedPlan& b) {
     return SecondsOf(a) < SecondsOf(b);
   });
-  plans.erase(std::unique(plans.begin(), plans.end(),
-                          [](const JudgedPlan& a, const JudgedPlan& b) {
-                            return SecondsOf(a) == SecondsOf(b);
-                          }),
-              plans.end());
+}
+
+// Returns the fastest plans, at most so many, and of each kind a part of them.
+// Equally fast plans are likely the same.
+std::vector<JudgedPlan> Unlike(std::vector<JudgedPlan> plans, size_t most) {
+  const size_t most_of_kind = (most + kKinds - 1) / kKinds;
+  Sort(plans);
+  std::map<Kind, size_t> of_kind;
+  std::vector<JudgedPlan> unlike;
+  for (JudgedPlan& plan : plans) {
+    if (unlike.size() == most) break;
+    if (!unlike.empty() && SecondsOf(plan) == SecondsOf(unlike.back())) {
+      continue;
+    }
+    if (++of_kind[KindOf(plan.plan)] > most_of_kind) continue;
+    unlike.push_back(std::move(plan));
+  }
+  return unlike;
 }
 
 }  // namespace
@@ -61,8 +90,7 @@ absl::StatusOr<JudgedPlan> AnnealAmong(const AnnealProblem& problem,
   AnnealOptions options{.seed = 0,
                         .should_stop = [&] { return observer.ShouldStop(); }};
   for (const Heat& heat : kHeats) {
-    SortUnlike(plans);
-    if (plans.size() > heat.num_plans) plans.resize(heat.num_plans);
+    plans = Unlike(std::move(plans), heat.num_plans);
     options.num_rounds = heat.num_rounds;
     for (JudgedPlan& plan : plans) {
       ++options.seed;
@@ -72,7 +100,7 @@ absl::StatusOr<JudgedPlan> AnnealAmong(const AnnealProblem& problem,
       plan = std::move(annealed.best);
     }
   }
-  SortUnlike(plans);
+  Sort(plans);
   return std::move(plans.front());
 }
 

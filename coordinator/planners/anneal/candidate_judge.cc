@@ -16,7 +16,8 @@ CandidateJudge::CandidateJudge(const AnnealProblem& problem)
       islands_(problem.islands),
       allowed_(LimitIslands(problem.request, problem.rules, islands_)),
       estimator_(problem.request.model, problem.request.cluster,
-                 problem.request.training) {}
+                 problem.request.training),
+      climber_(problem.request, problem.rules, PolishedPlan(), observer_) {}
 
 std::optional<JudgedPlan> CandidateJudge::Judge(const PipelinePlan& candidate,
                                                 double limit_s) {
@@ -38,6 +39,15 @@ std::optional<JudgedPlan> CandidateJudge::Judge(const PipelinePlan& candidate,
     if (!played.has_value()) return std::nullopt;
   }
   return JudgedPlan{std::move(plan), *std::move(played)};
+}
+
+std::optional<JudgedPlan> CandidateJudge::JudgeSettled(
+    const PipelinePlan& candidate, bool tunes, double limit_s) {
+  const absl::StatusOr<std::optional<PolishedPlan>> settled =
+      climber_.Settle(candidate, tunes ? PlanClimber::Effort::kFull
+                                       : PlanClimber::Effort::kHasty);
+  if (!settled.ok() || !settled->has_value()) return std::nullopt;
+  return Judge((*settled)->plan, limit_s);
 }
 
 std::optional<Evaluation> CandidateJudge::Play(const PipelinePlan& plan,

@@ -11,8 +11,18 @@
 #include "coordinator/planners/anneal/anneal.h"
 #include "coordinator/planners/anneal/anneal_problem.h"
 #include "coordinator/planners/constraints/resolve_constraints.h"
+#include "coordinator/planners/polish/plan_climber.h"
 
 namespace tangram::anneal {
+
+// Settling a plan takes microseconds, so nobody need stop it.
+class Unobserved : public PlanObserver {
+ public:
+  void OnPhase(PlanPhase /*phase*/) override {}
+  void OnPairs(int /*done*/, int /*total*/) override {}
+  void OnBest(double /*iteration_time_s*/) override {}
+  bool ShouldStop() override { return false; }
+};
 
 // Judges candidates by the rules and the judge of planning.
 class CandidateJudge {
@@ -23,6 +33,11 @@ class CandidateJudge {
   // legal, does not fit, or takes longer than `limit_s`.
   std::optional<JudgedPlan> Judge(const PipelinePlan& candidate,
                                   double limit_s);
+
+  // Likewise once each stage recomputes, and if `tunes` also shards and keeps
+  // on the host, what it must to fit.
+  std::optional<JudgedPlan> JudgeSettled(const PipelinePlan& candidate,
+                                         bool tunes, double limit_s);
 
   int num_played() const { return num_played_; }
 
@@ -38,6 +53,8 @@ class CandidateJudge {
   std::vector<Island> islands_;  // With their limits.
   const absl::StatusOr<IslandRules> allowed_;
   StageEstimator estimator_;
+  Unobserved observer_;
+  PlanClimber climber_;
   int num_played_ = 0;
 };
 

@@ -77,15 +77,22 @@ struct Draft {
   const Grant* grant = nullptr;
 };
 
-// Returns where stages begin and end: between all layers, or also inside them
+// Returns where stages begin and end: between layers, and then also inside them
 // if there are few.
-std::vector<OperatorCut> CutsFor(const ModelSpec& model,
-                                 const PipelineRules& rules) {
-  std::vector<OperatorCut> cuts =
-      CutsOf(model, std::min(FinestCuts(rules), Runtime::Cuts::kResiduals));
-  if (cuts.size() > kMostCuts) cuts = CutsOf(model, Runtime::Cuts::kLayers);
-  cuts.push_back({model.num_layers(), 0});
-  return cuts;
+std::vector<std::vector<OperatorCut>> CutsFor(const ModelSpec& model,
+                                              const PipelineRules& rules) {
+  std::vector<std::vector<OperatorCut>> lists;
+  for (const Runtime::Cuts cuts :
+       {Runtime::Cuts::kLayers, Runtime::Cuts::kResiduals}) {
+    std::vector<OperatorCut> list = CutsOf(model, cuts);
+    const bool is_first = lists.empty();
+    if (!is_first && (cuts > FinestCuts(rules) || list.size() > kMostCuts)) {
+      break;
+    }
+    list.push_back({model.num_layers(), 0});
+    lists.push_back(std::move(list));
+  }
+  return lists;
 }
 
 class Composer {
@@ -101,12 +108,13 @@ class Composer {
         observer_(observer),
         estimator_(request.model, request.cluster, request.training),
         tuner_(request, rules, PipelinePlan(), estimator_),
-        table_(request, rules, islands, estimator_, tuner_),
-        cuts_(CutsFor(request.model, rules)) {}
+        table_(request, rules, islands, estimator_, tuner_) {}
 
-  // Adds the pipelines of a microbatch size.
-  absl::Status Compose(int microbatch_size) {
+  // Adds the pipelines of a microbatch size, with stages that begin and end at
+  // these cuts.
+  absl::Status Compose(int microbatch_size, std::vector<OperatorCut> cuts) {
     microbatch_size_ = microbatch_size;
+    cuts_ = std::move(cuts);
     num_microbatches_ = request_.training.global_batch_size / microbatch_size;
     const int num_pieces = static_cast<int>(cuts_.size()) - 1;
     tails_.clear();
@@ -407,7 +415,7 @@ class Composer {
   StageEstimator estimator_;
   StageTuner tuner_;
   StageTable table_;
-  const std::vector<OperatorCut> cuts_;  // Also the ends of the model.
+  std::vector<OperatorCut> cuts_;  // Also the ends of the model.
   int microbatch_size_ = 1;
   int num_microbatches_ = 1;
   std::vector<std::vector<double>> work_before_;  // [island][layer]
@@ -429,8 +437,10 @@ absl::StatusOr<std::vector<PipelinePlan>> WholePlans(
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<int> sizes,
                            MicrobatchSizes(request));
   Composer composer(request, rules, limited, allowed, limit_s, observer);
-  for (const int size : sizes) {
-    TANGRAM_RETURN_IF_ERROR(composer.Compose(size));
+  for (const std::vector<OperatorCut>& cuts : CutsFor(request.model, rules)) {
+    for (const int size : sizes) {
+      TANGRAM_RETURN_IF_ERROR(composer.Compose(size, cuts));
+    }
   }
   return std::move(composer).Plans();
 }
