@@ -25,19 +25,25 @@ constexpr Heat kHeats[] = {{24, 3000, 2}, {8, 6000, 3}, {3, 16000, 4}};
 constexpr size_t kKinds = 4;
 
 // A step judges a plan of n stages and B microbatches, which takes about as
-// long as n (kFixed + B) passes. Steps are as many as those of this many.
+// long as n (kFixed + B) passes. Steps are as many as those of this many, and
+// fewer, with the square, for problems of fewer GPUs times layers.
 constexpr int kUsualPasses = 80;
 constexpr int kFixedPasses = 8;
+constexpr int kUsualSize = 80;
 
 double SecondsOf(const JudgedPlan& plan) {
   return plan.evaluation.iteration_time_s;
 }
 
 int StepsFor(const AnnealProblem& problem, const PipelinePlan& plan, int most) {
-  const int num_microbatches = problem.request.training.global_batch_size /
-                               plan.pipeline_microbatch_size;
-  const int passes = plan.num_stages() * (kFixedPasses + num_microbatches);
-  return std::max(1, most * kUsualPasses / std::max(passes, kUsualPasses));
+  const PlanRequest& request = problem.request;
+  const int num_microbatches =
+      request.training.global_batch_size / plan.pipeline_microbatch_size;
+  const double passes = plan.num_stages() * (kFixedPasses + num_microbatches);
+  const double size = request.cluster->num_gpus() * request.model.num_layers();
+  const double part =
+      std::min(1.0, kUsualPasses / passes) * std::min(1.0, size / kUsualSize);
+  return std::max(1, static_cast<int>(most * part));
 }
 
 // Plans of one kind have the same microbatch size, and stages on the same

@@ -53,7 +53,6 @@ void SetUnused(const PipelinePlan& plan, PlanResult& result) {
 // Returns whether the plan of `found` is worth its islands.
 bool IsWorthIt(const PlannerChoice& choice, const PolishedPlan& found,
                const PlanResult& result) {
-  if (!result.plan.has_value()) return true;
   const std::set<int> before = IslandsIn(*result.plan);
   const bool adds = absl::c_any_of(IslandsIn(found.plan), [&](int island) {
     return !before.contains(island);
@@ -71,9 +70,8 @@ absl::Status AddStarts(const PlanRequest& request, const PipelineRules& rules,
   TANGRAM_ASSIGN_OR_RETURN(
       const std::vector<PipelinePlan> plans,
       WholePlans(request, rules, result.islands, limit_s, observer));
-  PolishedPlan like;
-  if (result.plan.has_value()) like = {*result.plan, result.evaluation};
-  PlanClimber climber(request, rules, like, observer);
+  PlanClimber climber(request, rules, {*result.plan, result.evaluation},
+                      observer);
   for (const PipelinePlan& plan : plans) {
     TANGRAM_ASSIGN_OR_RETURN(std::optional<PolishedPlan> landed,
                              climber.Settle(plan, PlanClimber::Effort::kHasty));
@@ -90,13 +88,12 @@ absl::StatusOr<PolishedPlan> BestFrom(const PlannerChoice& choice,
                                       std::vector<JudgedPlan> starts,
                                       PlanObserver& observer,
                                       const PlanResult& result) {
-  anneal::AnnealProblem problem{.request = request,
-                                .rules = rules,
-                                .islands = result.islands,
-                                .changes_schedule = choice.search.schedules};
-  if (result.plan.has_value()) {
-    problem.least_measured = LeastMeasured({*result.plan, result.evaluation});
-  }
+  const anneal::AnnealProblem problem{
+      .request = request,
+      .rules = rules,
+      .islands = result.islands,
+      .changes_schedule = choice.search.schedules,
+      .least_measured = LeastMeasured({*result.plan, result.evaluation})};
   TANGRAM_ASSIGN_OR_RETURN(
       JudgedPlan annealed,
       anneal::AnnealAmong(problem, std::move(starts), observer));
@@ -108,17 +105,12 @@ absl::StatusOr<PolishedPlan> BestFrom(const PlannerChoice& choice,
 // Makes the plan that of `result`.
 void Take(PolishedPlan found, PlanResult& result) {
   const double found_s = found.evaluation.iteration_time_s;
-  result.notes.push_back(
-      result.plan.has_value()
-          ? absl::StrFormat(
-                "whole plans were searched too: %.1f %% faster",
-                100 * (result.evaluation.iteration_time_s / found_s - 1))
-          : "whole plans were searched too: nothing else was found");
+  result.notes.push_back(absl::StrFormat(
+      "whole plans were searched too: %.1f %% faster",
+      100 * (result.evaluation.iteration_time_s / found_s - 1)));
   SetUnused(found.plan, result);
   result.plan = std::move(found.plan);
   result.evaluation = std::move(found.evaluation);
-  result.infeasible.reset();
-  result.limits.clear();
   // It need not be a composition of slice plans.
   result.lower_bound_s = std::min(result.lower_bound_s, found_s);
 }
@@ -135,13 +127,11 @@ bool IsSearchedWhole(const PlannerChoice& choice, const PlanRequest& request) {
 absl::Status SearchWhole(const PlannerChoice& choice,
                          const PlanRequest& request, const WholeSearch& search,
                          PlanObserver& observer, PlanResult& result) {
+  if (!result.plan.has_value()) return absl::OkStatus();
   observer.OnPhase(PlanPhase::kEvaluation);
-  std::vector<JudgedPlan> starts;
-  double limit_s = search.limit_s;
-  if (result.plan.has_value()) {
-    limit_s = std::min(limit_s, result.evaluation.iteration_time_s);
-    starts.push_back({*result.plan, result.evaluation});
-  }
+  std::vector<JudgedPlan> starts = {{*result.plan, result.evaluation}};
+  const double limit_s =
+      std::min(search.limit_s, result.evaluation.iteration_time_s);
   std::vector<PipelineRules> variants = search.variants;
   if (variants.empty()) variants.push_back(search.rules);
   for (const PipelineRules& rules : variants) {

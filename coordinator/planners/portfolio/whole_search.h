@@ -26,8 +26,8 @@ struct WholeSearch {
 };
 
 // Searches whole plans of a small problem (WholePlans), anneals the best of
-// them and the plan of `result`, if it has one, and keeps the fastest there. A
-// plan on more islands must gain SearchOptions::min_island_gain. The islands of
+// them and the plan of `result`, and keeps the fastest there. Does nothing if
+// `result` has no plan, and so a reason for that. A plan on more islands must gain SearchOptions::min_island_gain. The islands of
 // `result` must be those of the request. Errors: those of WholePlans.
 absl::Status SearchWhole(const PlannerChoice& choice,
                          const PlanRequest& request, const WholeSearch& search,
