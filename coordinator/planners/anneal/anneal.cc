@@ -98,16 +98,27 @@ class Annealer {
                                 ? ChangeMuch(plan, names)
                                 : Change(SmallMoves(), current_, plan, names);
     if (!is_changed || plan == current_.plan) return;
-    const double far_s = is_large ? now_s * (1 + kFar) : limit_s;
     std::optional<JudgedPlan> judged =
-        is_large && draw_.OneIn(kSettledOneIn)
-            ? judge_.JudgeSettled(plan, draw_.OneIn(kTunedOneIn), far_s)
-            : judge_.Judge(plan, far_s);
+        is_large ? Landed(plan, now_s * (1 + kFar), last_step)
+                 : judge_.Judge(plan, limit_s);
+    if (is_large && judged.has_value()) {
+      judged = judge_.Judge(PipelinePlan(judged->plan), limit_s);
+    }
     if (!judged.has_value()) return;
-    if (is_large) Suit(*judged, last_step);
-    if (judged->evaluation.iteration_time_s > limit_s) return;
     current_ = *std::move(judged);
     NoteBest(names);
+  }
+
+  // Returns the plan once it is suited, for no runtime. Empty: it takes too
+  // long, or is not legal.
+  std::optional<JudgedPlan> Landed(const PipelinePlan& plan, double far_s,
+                                   int last_step) {
+    std::optional<JudgedPlan> judged =
+        draw_.OneIn(kSettledOneIn)
+            ? judge_.JudgeSettled(plan, draw_.OneIn(kTunedOneIn), far_s)
+            : judge_.JudgeUnfitted(plan, far_s);
+    if (judged.has_value()) Suit(*judged, last_step);
+    return judged;
   }
 
   // Lets borders and recomputation suit the plan, by small moves that help.
@@ -121,7 +132,7 @@ class Annealer {
       std::string names;
       if (!Change(SmallMoves(), judged, plan, names)) continue;
       const double now_s = judged.evaluation.iteration_time_s;
-      std::optional<JudgedPlan> better = judge_.Judge(plan, now_s);
+      std::optional<JudgedPlan> better = judge_.JudgeUnfitted(plan, now_s);
       if (!better.has_value()) continue;
       if (better->evaluation.iteration_time_s < now_s) fruitless = 0;
       judged = *std::move(better);

@@ -31,8 +31,23 @@ constexpr int kUsualPasses = 80;
 constexpr int kFixedPasses = 8;
 constexpr int kUsualSize = 80;
 
+// The share of steps for a runtime, which runs fewer plans. To make a plan its
+// own takes longer than to play it.
+constexpr double kFittedShare = 0.25;
+
 double SecondsOf(const JudgedPlan& plan) {
   return plan.evaluation.iteration_time_s;
+}
+
+int NumGpus(const AnnealProblem& problem) {
+  int num_gpus = 0;
+  for (const Island& island : problem.islands) {
+    if ((problem.usable >> island.id & 1) == 0) continue;
+    for (const int node : island.nodes) {
+      num_gpus += problem.request.cluster->nodes[node].num_gpus;
+    }
+  }
+  return num_gpus;
 }
 
 int StepsFor(const AnnealProblem& problem, const PipelinePlan& plan, int most) {
@@ -40,7 +55,7 @@ int StepsFor(const AnnealProblem& problem, const PipelinePlan& plan, int most) {
   const int num_microbatches =
       request.training.global_batch_size / plan.pipeline_microbatch_size;
   const double passes = plan.num_stages() * (kFixedPasses + num_microbatches);
-  const double size = request.cluster->num_gpus() * request.model.num_layers();
+  const double size = NumGpus(problem) * request.model.num_layers();
   const double part =
       std::min(1.0, kUsualPasses / passes) * std::min(1.0, size / kUsualSize);
   return std::max(1, static_cast<int>(most * part));

@@ -1,6 +1,7 @@
 #ifndef TANGRAM_COORDINATOR_PLANNERS_ANNEAL_ANNEAL_PROBLEM_H_
 #define TANGRAM_COORDINATOR_PLANNERS_ANNEAL_ANNEAL_PROBLEM_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "common/domain/island.h"
@@ -15,6 +16,7 @@ struct AnnealProblem {
   PlanRequest request;
   PipelineRules rules;
   std::vector<Island> islands;
+  uint32_t usable = ~uint32_t{0};  // Bit i: island i may come into use.
   bool changes_schedule = false;  // Also the warm-up passes.
   bool keeps_offload = false;
   bool keeps_islands = false;  // Those in use stay in use, and no others.

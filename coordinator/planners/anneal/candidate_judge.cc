@@ -10,6 +10,14 @@
 #include "coordinator/planners/constraints/limit_islands.h"
 
 namespace tangram::anneal {
+namespace {
+
+PipelineRules WithoutFit(PipelineRules rules) {
+  rules.fit = nullptr;
+  return rules;
+}
+
+}  // namespace
 
 CandidateJudge::CandidateJudge(const AnnealProblem& problem)
     : problem_(problem),
@@ -17,28 +25,30 @@ CandidateJudge::CandidateJudge(const AnnealProblem& problem)
       allowed_(LimitIslands(problem.request, problem.rules, islands_)),
       estimator_(problem.request.model, problem.request.cluster,
                  problem.request.training),
-      climber_(problem.request, problem.rules, PolishedPlan(), observer_) {}
+      unfitted_(WithoutFit(problem.rules)),
+      climber_(problem.request, unfitted_, PolishedPlan(), observer_) {}
 
+// A runtime seldom changes plans, and making the plan its own takes longer than
+// to play it.
 std::optional<JudgedPlan> CandidateJudge::Judge(const PipelinePlan& candidate,
                                                 double limit_s) {
-  const PlanRequest& request = problem_.request;
+  std::optional<JudgedPlan> judged = JudgeUnfitted(candidate, limit_s);
+  if (!judged.has_value() || !problem_.rules.fit) return judged;
+  absl::StatusOr<PipelinePlan> fitted =
+      FitPlan(problem_.rules, problem_.request, candidate);
+  if (!fitted.ok()) return std::nullopt;
+  if (*fitted == candidate) return judged;
+  return JudgeUnfitted(*fitted, limit_s);
+}
+
+std::optional<JudgedPlan> CandidateJudge::JudgeUnfitted(
+    const PipelinePlan& candidate, double limit_s) {
   if (!IsWithin(candidate) || !IsRunnable(candidate) || !MayRunOn(candidate)) {
     return std::nullopt;
   }
-  // A runtime seldom changes plans, and making the plan its own takes longer
-  // than to play it.
   std::optional<Evaluation> played = Play(candidate, limit_s);
   if (!played.has_value()) return std::nullopt;
-  PipelinePlan plan = candidate;
-  if (problem_.rules.fit) {
-    absl::StatusOr<PipelinePlan> fitted =
-        FitPlan(problem_.rules, request, plan);
-    if (!fitted.ok()) return std::nullopt;
-    plan = *std::move(fitted);
-    if (plan != candidate) played = Play(plan, limit_s);
-    if (!played.has_value()) return std::nullopt;
-  }
-  return JudgedPlan{std::move(plan), *std::move(played)};
+  return JudgedPlan{candidate, *std::move(played)};
 }
 
 std::optional<JudgedPlan> CandidateJudge::JudgeSettled(
@@ -47,7 +57,7 @@ std::optional<JudgedPlan> CandidateJudge::JudgeSettled(
       climber_.Settle(candidate, tunes ? PlanClimber::Effort::kFull
                                        : PlanClimber::Effort::kHasty);
   if (!settled.ok() || !settled->has_value()) return std::nullopt;
-  return Judge((*settled)->plan, limit_s);
+  return JudgeUnfitted((*settled)->plan, limit_s);
 }
 
 std::optional<Evaluation> CandidateJudge::Play(const PipelinePlan& plan,

@@ -34,6 +34,10 @@ class CandidateJudge {
   std::optional<JudgedPlan> Judge(const PipelinePlan& candidate,
                                   double limit_s);
 
+  // Likewise, but as it is: a runtime may refuse it, or run another.
+  std::optional<JudgedPlan> JudgeUnfitted(const PipelinePlan& candidate,
+                                          double limit_s);
+
   // Likewise once each stage recomputes, and if `tunes` also shards and keeps
   // on the host, what it must to fit.
   std::optional<JudgedPlan> JudgeSettled(const PipelinePlan& candidate,
@@ -53,6 +57,7 @@ class CandidateJudge {
   std::vector<Island> islands_;  // With their limits.
   const absl::StatusOr<IslandRules> allowed_;
   StageEstimator estimator_;
+  const PipelineRules unfitted_;  // Without PipelineRules::fit.
   Unobserved observer_;
   PlanClimber climber_;
   int num_played_ = 0;

@@ -257,6 +257,7 @@ bool TakeInIsland(const MoveContext& context, PipelinePlan& plan) {
   if (plan.virtual_stages > 1 || context.problem.keeps_islands) return false;
   std::vector<int> unused;
   for (const Island& island : context.problem.islands) {
+    if ((context.problem.usable >> island.id & 1) == 0) continue;
     if (absl::c_none_of(plan.stages, [&](const PlacedStage& stage) {
           return stage.island == island.id;
         })) {

@@ -13,6 +13,7 @@
 #include "common/base/status_macros.h"
 #include "coordinator/planners/anneal/anneal_among.h"
 #include "coordinator/planners/anneal/anneal_problem.h"
+#include "coordinator/planners/constraints/limit_islands.h"
 #include "coordinator/planners/polish/plan_climber.h"
 #include "coordinator/planners/polish/polish_plan.h"
 #include "coordinator/planners/polish/whole_plans.h"
@@ -62,14 +63,19 @@ bool IsWorthIt(const PlannerChoice& choice, const PolishedPlan& found,
          result.evaluation.iteration_time_s;
 }
 
-// Adds the plans that fit, once settled, to `starts`.
+// The starts of all variants of the rules, and the least of one.
+constexpr size_t kMostStarts = 96;
+constexpr size_t kLeastStarts = 6;
+
+// Adds the plans that fit, once settled, to `starts`, of the best so many.
 absl::Status AddStarts(const PlanRequest& request, const PipelineRules& rules,
-                       double limit_s, PlanObserver& observer,
+                       double limit_s, size_t most, PlanObserver& observer,
                        const PlanResult& result,
                        std::vector<JudgedPlan>& starts) {
   TANGRAM_ASSIGN_OR_RETURN(
-      const std::vector<PipelinePlan> plans,
+      std::vector<PipelinePlan> plans,
       WholePlans(request, rules, result.islands, limit_s, observer));
+  if (plans.size() > most) plans.resize(most);
   PlanClimber climber(request, rules, {*result.plan, result.evaluation},
                       observer);
   for (const PipelinePlan& plan : plans) {
@@ -88,10 +94,14 @@ absl::StatusOr<PolishedPlan> BestFrom(const PlannerChoice& choice,
                                       std::vector<JudgedPlan> starts,
                                       PlanObserver& observer,
                                       const PlanResult& result) {
+  std::vector<Island> islands = result.islands;
+  TANGRAM_ASSIGN_OR_RETURN(const IslandRules allowed,
+                           LimitIslands(request, rules, islands));
   const anneal::AnnealProblem problem{
       .request = request,
       .rules = rules,
       .islands = result.islands,
+      .usable = allowed.usable,
       .changes_schedule = choice.search.schedules,
       .least_measured = LeastMeasured({*result.plan, result.evaluation})};
   TANGRAM_ASSIGN_OR_RETURN(
@@ -118,10 +128,17 @@ void Take(PolishedPlan found, PlanResult& result) {
 }  // namespace
 
 bool IsSearchedWhole(const PlannerChoice& choice, const PlanRequest& request) {
-  return choice.planner->features.heterogeneous && choice.search.polish &&
-         choice.search.polishes_far &&
-         IsSmallProblem(request.cluster->num_gpus(),
-                        request.model.num_layers());
+  const bool is_polished = choice.planner->features.heterogeneous &&
+                           choice.search.polish && choice.search.polishes_far;
+  if (!is_polished) return false;
+  const absl::StatusOr<std::vector<int>> left_out =
+      ExcludedNodes(request.constraints, request.cluster);
+  if (!left_out.ok()) return false;  // Planning says why.
+  int num_gpus = request.cluster->num_gpus();
+  for (const int node : *left_out) {
+    num_gpus -= request.cluster->nodes[node].num_gpus;
+  }
+  return IsSmallProblem(num_gpus, request.model.num_layers());
 }
 
 absl::Status SearchWhole(const PlannerChoice& choice,
@@ -134,9 +151,10 @@ absl::Status SearchWhole(const PlannerChoice& choice,
       std::min(search.limit_s, result.evaluation.iteration_time_s);
   std::vector<PipelineRules> variants = search.variants;
   if (variants.empty()) variants.push_back(search.rules);
+  const size_t most = std::max(kLeastStarts, kMostStarts / variants.size());
   for (const PipelineRules& rules : variants) {
     TANGRAM_RETURN_IF_ERROR(
-        AddStarts(request, rules, limit_s, observer, result, starts));
+        AddStarts(request, rules, limit_s, most, observer, result, starts));
   }
   if (absl::c_none_of(starts, [&](const JudgedPlan& start) {
         return start.evaluation.iteration_time_s <= search.worth_annealing_s;
