@@ -16,7 +16,7 @@ namespace {
 // How many plans are annealed, and how far.
 struct Heat {
   size_t num_plans;
-  int num_steps;  // Of each plan, at most.
+  int num_steps;  // At most, for each plan.
   int num_rounds;
 };
 constexpr Heat kHeats[] = {{24, 3000, 2}, {8, 6000, 3}, {3, 16000, 4}};

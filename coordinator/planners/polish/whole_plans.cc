@@ -41,7 +41,7 @@ constexpr int kFewGpus = 8;
 // More cuts are not looked at than between layers.
 constexpr size_t kMostCuts = 24;
 
-// Who made the stages; see PlacedStage.
+// The maker of the stages; see PlacedStage.
 constexpr char kMaker[] = "tangram";
 
 // The unused GPUs of each node. Those of a node are taken in order.
@@ -60,7 +60,7 @@ struct Tail {
   int next = -1;  // Index of the tail behind the first stage; -1: none.
   int begin = 0;  // Where the first stage begins: an index of a cut.
   int num_stages = 0;
-  int island = 0;  // Of the first stage.
+  int island = 0;  // The first stage is there.
   const StageWay* way = nullptr;
   std::vector<GpuId> gpus;
   FreeGpus free;

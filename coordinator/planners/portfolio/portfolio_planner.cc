@@ -19,6 +19,7 @@
 #include "coordinator/planners/polish/polish_result.h"
 #include "coordinator/planners/portfolio/check_meets.h"
 #include "coordinator/planners/portfolio/combine_results.h"
+#include "coordinator/planners/portfolio/mix_rules.h"
 #include "coordinator/planners/portfolio/mixable_members.h"
 #include "coordinator/planners/portfolio/mixed_source.h"
 #include "coordinator/planners/portfolio/name_constraints.h"
@@ -31,28 +32,6 @@
 
 namespace tangram {
 namespace {
-
-// Returns the runtimes that no other covers, and the first of equal ones.
-std::vector<const Runtime*> Widest(absl::Span<const Runtime> runtimes) {
-  std::vector<const Runtime*> widest;
-  for (const Runtime& runtime : runtimes) {
-    const bool covered = absl::c_any_of(runtimes, [&](const Runtime& other) {
-      return &other != &runtime && Covers(other, runtime) &&
-             (!Covers(runtime, other) || &other < &runtime);
-    });
-    if (!covered) widest.push_back(&runtime);
-  }
-  return widest;
-}
-
-// Returns rules for slice plans that `runtime` runs, with the limits that let
-// parallelizers search such plans instead of others.
-PipelineRules RulesOf(const Runtime& runtime) {
-  return {.runtime = &runtime,
-          .stages = {.residual_cuts = runtime.cuts == Runtime::Cuts::kResiduals,
-                     .closed_recompute =
-                         runtime.recompute == Runtime::Recompute::kClosed}};
-}
 
 // Returns the summary of one search for the answer.
 PlanAlternative AlternativeOf(const PlanResult& result,

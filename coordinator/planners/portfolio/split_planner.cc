@@ -25,11 +25,8 @@ namespace {
 // problems 40 % faster.
 constexpr double kWorthPolishingFar = 0.4;
 
-// Returns the most of them: the more, the smaller the problem is.
-size_t MostPolished(const PlanRequest& request) {
-  const int size = request.cluster->num_gpus() * request.model.num_layers();
-  return std::clamp(1200 / size, 6, 15);
-}
+// The most of them.
+constexpr size_t kMostPolishedFar = 6;
 
 // Plans one request in several ways, and keeps the fastest plan.
 class Ways {
@@ -98,8 +95,7 @@ class Ways {
       const double seconds = result.evaluation.iteration_time_s;
       // Equally fast plans are likely the same.
       if (seconds == last_s) continue;
-      if (num_polished == MostPolished(request) || !IsWorthPolishing(result))
-        break;
+      if (num_polished == kMostPolishedFar || !IsWorthPolishing(result)) break;
       last_s = seconds;
       ++num_polished;
       TANGRAM_RETURN_IF_ERROR(PolishResult(

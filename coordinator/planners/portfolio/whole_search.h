@@ -17,7 +17,7 @@ bool IsSearchedWhole(const PlannerChoice& choice, const PlanRequest& request);
 // The rules that whole plans obey, and how long they may take.
 struct WholeSearch {
   PipelineRules rules;
-  // What narrows the rules, each a search of its own. None: nothing does.
+  // Narrower rules, each with a search of its own. None: only `rules`.
   std::vector<PipelineRules> variants;
   // Plans that take longer, in seconds and before they are polished, are not
   // looked for, nor annealed.
@@ -27,8 +27,9 @@ struct WholeSearch {
 
 // Searches whole plans of a small problem (WholePlans), anneals the best of
 // them and the plan of `result`, and keeps the fastest there. Does nothing if
-// `result` has no plan, and so a reason for that. A plan on more islands must gain SearchOptions::min_island_gain. The islands of
-// `result` must be those of the request. Errors: those of WholePlans.
+// `result` has no plan, and so a reason for that. A plan on more islands must
+// gain SearchOptions::min_island_gain. The islands of `result` must be those of
+// the request. Errors: those of WholePlans.
 absl::Status SearchWhole(const PlannerChoice& choice,
                          const PlanRequest& request, const WholeSearch& search,
                          PlanObserver& observer, PlanResult& result);
