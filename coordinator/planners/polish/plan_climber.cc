@@ -435,12 +435,16 @@ class PlanClimber::Climb {
   bool stopped_ = false;
 };
 
+double LeastMeasured(const PolishedPlan& plan) {
+  return plan.evaluation.measured_fraction - kMostMeasuredLoss;
+}
+
 PlanClimber::PlanClimber(const PlanRequest& request, const PipelineRules& rules,
                          const PolishedPlan& plan, PlanObserver& observer)
     : request_(request),
       rules_(rules),
       observer_(observer),
-      least_measured_(plan.evaluation.measured_fraction - kMostMeasuredLoss),
+      least_measured_(LeastMeasured(plan)),
       estimator_(request.model, request.cluster, request.training),
       tuner_(request, rules, plan.plan, estimator_) {}
 

@@ -15,6 +15,10 @@
 
 namespace tangram {
 
+// Returns the least Evaluation::measured_fraction of plans that replace this
+// one: its own, or a little less.
+double LeastMeasured(const PolishedPlan& plan);
+
 // Climbs from plans of one job to faster ones by small changes, each of them
 // simulated: borders between stages move, stages on different islands swap
 // their GPUs, and stages recompute, shard and keep on the host more or less.

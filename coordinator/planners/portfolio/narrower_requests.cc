@@ -9,19 +9,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/cost/kernels.h"
-#include "coordinator/planners/constraints/microbatch_sizes.h"
-#include "coordinator/planners/polish/polish_plan.h"
 
 namespace tangram {
 namespace {
 
-// Ways to leave out nodes of small problems.
-constexpr size_t kMostPieces = 12;
-
 // Beyond, a second search would take too long.
 constexpr int kMostGpus = 256;
-
-constexpr int kFewStages = 3;
 
 // With so many kinds of nodes, the search is also for plans without the weakest
 // of them: it often looks only at plans that use all.
@@ -63,30 +56,6 @@ Numbers All(const std::vector<LikeNodes>& alike) {
   return all;
 }
 
-// Adds to `pieces` all numbers from 1 to those of `all`, which they exclude.
-void AddEveryPiece(const Numbers& all, std::vector<Numbers>& pieces) {
-  std::vector<Numbers> every = {{}};
-  for (const int most : all) {
-    std::vector<Numbers> longer;
-    for (const Numbers& numbers : every) {
-      for (int number = most; number >= 1; --number) {
-        longer.push_back(numbers);
-        longer.back().push_back(number);
-      }
-    }
-    every = std::move(longer);
-    // Cuts off the smallest numbers of the groups so far.
-    if (every.size() > kMostPieces * kMostPieces) {
-      every.resize(kMostPieces * kMostPieces);
-    }
-  }
-  absl::c_stable_sort(every, [](const Numbers& a, const Numbers& b) {
-    return absl::c_accumulate(a, 0) > absl::c_accumulate(b, 0);
-  });
-  pieces.insert(pieces.end(), every.begin() + 1, every.end());
-  if (pieces.size() > kMostPieces) pieces.resize(kMostPieces);
-}
-
 class Narrower {
  public:
   Narrower(const PlanRequest& request, absl::Span<const Island> islands)
@@ -101,10 +70,7 @@ class Narrower {
         num_gpus += request_.cluster->nodes[node].num_gpus;
       }
     }
-    const bool is_small = IsSmallProblem(num_gpus, request_.model.num_layers());
-    if (is_small) Constrain();
-    if (num_gpus <= kMostGpus) LeaveOutNodes(is_small);
-    if (requests_.size() > kMostNarrower) requests_.resize(kMostNarrower);
+    if (num_gpus <= kMostGpus) LeaveOutNodes();
     return std::move(requests_);
   }
 
@@ -113,52 +79,12 @@ class Narrower {
     requests_.push_back({std::move(request), std::move(what)});
   }
 
-  // Adds the request with each microbatch size.
-  void FixMicrobatch(const PlanRequest& request, const std::string& what) {
-    if (request.pipeline_microbatch_size > 0) return;
-    for (const int size : DivisorsOf(request.training.global_batch_size)) {
-      PlanRequest fixed = request;
-      fixed.pipeline_microbatch_size = size;
-      Add(std::move(fixed), absl::StrCat(what, "with microbatches of ", size));
-    }
-  }
-
-  void Constrain() {
-    const PlanConstraints& constraints = request_.constraints;
-    FixMicrobatch(request_, "");
-    if (constraints.tp_degrees.empty()) {
-      PlanRequest fixed = request_;
-      fixed.constraints.tp_degrees = {{.value = 1}};
-      Add(std::move(fixed), "without tensor parallelism");
-    }
-    if (constraints.dp_degrees.empty()) {
-      PlanRequest fixed = request_;
-      fixed.constraints.dp_degrees = {{.value = 1}};
-      Add(std::move(fixed), "without data parallelism");
-    }
-    if (constraints.max_stages.empty()) {
-      PlanRequest fixed = request_;
-      fixed.constraints.max_stages = {{.value = kFewStages}};
-      Add(std::move(fixed), absl::StrCat("with ", kFewStages, " stages"));
-    }
-  }
-
-  void LeaveOutNodes(bool is_small) {
-    std::vector<Numbers> pieces;
+  void LeaveOutNodes() {
     const Numbers handy = HandyNumbers();
-    if (handy != all_) pieces.push_back(handy);
-    if (alike_.size() >= kManyKinds) pieces.push_back(WithoutWeakest());
-    if (is_small) AddEveryPiece(all_, pieces);
-    const size_t first = requests_.size();
-    for (size_t p = 0; p < pieces.size(); ++p) {
-      if (p == 0 || pieces[p] != pieces.front()) AddPiece(pieces[p]);
-    }
-    if (!is_small) return;
-    const std::vector<NarrowerRequest> added(requests_.begin() + first,
-                                             requests_.end());
-    for (const NarrowerRequest& piece : added) {
-      FixMicrobatch(piece.request, absl::StrCat(piece.what, " and "));
-    }
+    if (handy != all_) AddPiece(handy);
+    if (alike_.size() < kManyKinds) return;
+    const Numbers others = WithoutWeakest();
+    if (others != handy) AddPiece(others);
   }
 
   // Returns all nodes but the weakest kind.

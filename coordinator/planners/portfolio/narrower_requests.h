@@ -24,17 +24,11 @@ struct NarrowerRequest {
 //    prime factor that is neither 2 nor one of the batch. Replicas divide the
 //    batch, so the nodes of such an island are used better in other numbers:
 //    fewer nodes, the most that are not awkward.
-//  - For small problems, all numbers of nodes, and what a constraint would
-//    exclude: each microbatch size, no tensor and no data parallelism, few
-//    stages. So the answer is seldom slower than with such a constraint or
-//    with fewer nodes. Microbatch sizes are combined with numbers of nodes.
+//  - Without the weakest kind of nodes, if there are several kinds.
 //
-// Constraints of the request stay. At most kMostNarrower are returned, those
-// that leave out few nodes first.
+// Constraints of the request stay.
 std::vector<NarrowerRequest> NarrowerRequests(const PlanRequest& request,
                                               absl::Span<const Island> islands);
-
-inline constexpr int kMostNarrower = 32;
 
 }  // namespace tangram
 

@@ -21,6 +21,7 @@
 #include "coordinator/planners/portfolio/combine_results.h"
 #include "coordinator/planners/portfolio/mixable_members.h"
 #include "coordinator/planners/portfolio/mixed_source.h"
+#include "coordinator/planners/portfolio/whole_search.h"
 
 namespace tangram {
 namespace {
@@ -197,6 +198,9 @@ class RuntimeSearch::Parts {
       TANGRAM_RETURN_IF_ERROR(TryAll(mixable));
     }
     TANGRAM_ASSIGN_OR_RETURN(PlanResult result, Polished(asked));
+    if (!asked.members.empty()) {
+      TANGRAM_RETURN_IF_ERROR(TryWhole(asked, result));
+    }
     result.stats = stats_;
     result.lower_bound_s = lower_bound_s_;
     result.certificate = scope_;
@@ -435,6 +439,29 @@ class RuntimeSearch::Parts {
       TANGRAM_RETURN_IF_ERROR(Polish(FurthestReach(choice_), *best));
     }
     return std::move(best->result);
+  }
+
+  // Searches whole plans, if the problem is small.
+  absl::Status TryWhole(const RuntimeMembers& asked, PlanResult& result) {
+    if (!IsSearchedWhole(choice_, request_)) return absl::OkStatus();
+    for (const std::optional<CollectiveLibrary>& library : libraries_) {
+      WholeSearch search{.limit_s = asked.incumbent_s,
+                         .worth_annealing_s = asked.worth_polishing_s};
+      for (const Attempt& attempt : attempts_) {
+        if (attempt.library != library) continue;
+        search.variants.push_back(RulesOf(attempt));
+      }
+      // Fit knows what stages share.
+      search.rules = search.variants.front();
+      StageLimits& stages = search.rules.stages;
+      stages.tp_degree = stages.dp_degree = stages.cp_degree = 0;
+      stages.gpus_per_stage = 0;
+      search.rules.ends = {};
+      search.rules.gpus_per_node = 0;
+      TANGRAM_RETURN_IF_ERROR(
+          SearchWhole(choice_, request_, search, observer_, result));
+    }
+    return absl::OkStatus();
   }
 
   absl::Status Polish(Reach reach, Kept& kept) {

@@ -19,6 +19,7 @@
 #include "coordinator/planners/polish/polish_result.h"
 #include "coordinator/planners/portfolio/check_meets.h"
 #include "coordinator/planners/portfolio/combine_results.h"
+#include "coordinator/planners/portfolio/mix_rules.h"
 #include "coordinator/planners/portfolio/mixable_members.h"
 #include "coordinator/planners/portfolio/mixed_source.h"
 #include "coordinator/planners/portfolio/name_constraints.h"
@@ -26,32 +27,11 @@
 #include "coordinator/planners/portfolio/plan_for_any_runtime.h"
 #include "coordinator/planners/portfolio/plan_for_runtime.h"
 #include "coordinator/planners/portfolio/split_planner.h"
+#include "coordinator/planners/portfolio/whole_search.h"
 #include "coordinator/planners/replicas/plan_pipelines.h"
 
 namespace tangram {
 namespace {
-
-// Returns the runtimes that no other covers, and the first of equal ones.
-std::vector<const Runtime*> Widest(absl::Span<const Runtime> runtimes) {
-  std::vector<const Runtime*> widest;
-  for (const Runtime& runtime : runtimes) {
-    const bool covered = absl::c_any_of(runtimes, [&](const Runtime& other) {
-      return &other != &runtime && Covers(other, runtime) &&
-             (!Covers(runtime, other) || &other < &runtime);
-    });
-    if (!covered) widest.push_back(&runtime);
-  }
-  return widest;
-}
-
-// Returns rules for slice plans that `runtime` runs, with the limits that let
-// parallelizers search such plans instead of others.
-PipelineRules RulesOf(const Runtime& runtime) {
-  return {.runtime = &runtime,
-          .stages = {.residual_cuts = runtime.cuts == Runtime::Cuts::kResiduals,
-                     .closed_recompute =
-                         runtime.recompute == Runtime::Recompute::kClosed}};
-}
 
 // Returns the summary of one search for the answer.
 PlanAlternative AlternativeOf(const PlanResult& result,
@@ -82,6 +62,9 @@ class PortfolioPlanner : public ClusterPlanner {
       return PlanWithoutMembers(request, observer);
     }
     TANGRAM_ASSIGN_OR_RETURN(PlanResult result, PlanOnce(request, observer));
+    if (request.constraints.runtime.empty()) {
+      TANGRAM_RETURN_IF_ERROR(TryWhole(request, observer, result));
+    }
     if (!result.plan.has_value()) {
       TANGRAM_RETURN_IF_ERROR(Explain(request, observer, result));
       result.certificate.reset();
@@ -139,6 +122,13 @@ class PortfolioPlanner : public ClusterPlanner {
     return result;
   }
 
+  // Searches whole plans of any kind, if the problem is small.
+  absl::Status TryWhole(const PlanRequest& request, PlanObserver& observer,
+                        PlanResult& result) {
+    if (!IsSearchedWhole(choice_, request)) return absl::OkStatus();
+    return SearchWhole(choice_, request, {}, observer, result);
+  }
+
   // Looks for several pipelines that are faster than that of `result`. The
   // scout plans their nodes, and all members those of the best.
   absl::Status TrySeveral(const PlanRequest& request, PlanObserver& observer,
@@ -154,8 +144,12 @@ class PortfolioPlanner : public ClusterPlanner {
                            MembersAsked::kSuitable);
     const auto plan_with = [&](PortfolioPlanner& planner,
                                const std::vector<std::string>& names) {
-      return [&](const PlanRequest& part) {
-        return planner.PlanFreelyWith(names, part, observer, kInfinity);
+      return [&](const PlanRequest& part) -> absl::StatusOr<PlanResult> {
+        TANGRAM_ASSIGN_OR_RETURN(
+            PlanResult planned,
+            planner.PlanFreelyWith(names, part, observer, kInfinity));
+        TANGRAM_RETURN_IF_ERROR(planner.TryWhole(part, observer, planned));
+        return planned;
       };
     };
     return Combine(request,

@@ -15,6 +15,7 @@
 #include "coordinator/planners/portfolio/combine_results.h"
 #include "coordinator/planners/portfolio/narrower_requests.h"
 #include "coordinator/planners/portfolio/portfolio_planner.h"
+#include "coordinator/planners/portfolio/whole_search.h"
 
 namespace tangram {
 namespace {
@@ -24,11 +25,8 @@ namespace {
 // problems 40 % faster.
 constexpr double kWorthPolishingFar = 0.4;
 
-// Returns the most of them: the more, the smaller the problem is.
-size_t MostPolished(const PlanRequest& request) {
-  const int size = request.cluster->num_gpus() * request.model.num_layers();
-  return std::clamp(1200 / size, 6, 15);
-}
+// The most of them.
+constexpr size_t kMostPolishedFar = 6;
 
 // Plans one request in several ways, and keeps the fastest plan.
 class Ways {
@@ -97,8 +95,7 @@ class Ways {
       const double seconds = result.evaluation.iteration_time_s;
       // Equally fast plans are likely the same.
       if (seconds == last_s) continue;
-      if (num_polished == MostPolished(request) || !IsWorthPolishing(result))
-        break;
+      if (num_polished == kMostPolishedFar || !IsWorthPolishing(result)) break;
       last_s = seconds;
       ++num_polished;
       TANGRAM_RETURN_IF_ERROR(PolishResult(
@@ -159,13 +156,16 @@ absl::StatusOr<PlanResult> PlanWithSplits(const PlannerChoice& choice,
                                           const PipelineRules& rules,
                                           const PlanRequest& request,
                                           PlanObserver& observer) {
-  Ways ways(choice, source, rules, observer);
+  // Far changes of small problems are for their whole plans.
+  PlannerChoice near = choice;
+  near.search.polishes_far &= !IsSearchedWhole(choice, request);
+  Ways ways(near, source, rules, observer);
   TANGRAM_RETURN_IF_ERROR(ways.Plan(request));
   if (choice.planner->features.heterogeneous &&
       !NamesIslands(request.constraints)) {
     TANGRAM_RETURN_IF_ERROR(ways.Divide(request));
     // Polishing is the effort that a plan is worth beyond the composition.
-    if (choice.search.polish && choice.search.polishes_far) {
+    if (near.search.polish && near.search.polishes_far) {
       TANGRAM_RETURN_IF_ERROR(ways.Narrow(request));
     }
   }

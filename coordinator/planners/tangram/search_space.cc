@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "coordinator/planners/constraints/limit_islands.h"
 #include "coordinator/planners/constraints/microbatch_sizes.h"
 #include "coordinator/planners/tangram/atom_groups.h"
 #include "coordinator/planners/tangram/estimate_cost.h"
@@ -37,36 +38,6 @@ std::vector<IslandClass> ClassesOf(absl::Span<const Island> islands,
   return classes;
 }
 
-// Joins `more` to the limits of an island. If they contradict each other, no
-// stage can run on the island.
-void AddLimits(const StageLimits& more, IslandSpec& spec) {
-  const JoinedLimits joined = Join(spec.limits, more);
-  spec.limits = joined.limits;
-  // More GPUs than the island has, which no stage can meet.
-  if (joined.contradiction) spec.limits.gpus_per_stage = spec.num_gpus() + 1;
-}
-
-// Gives `islands` the limits of the request and of `rules`.
-absl::StatusOr<IslandRules> LimitIslands(const PlanRequest& request,
-                                         const PipelineRules& rules,
-                                         std::vector<Island>& islands) {
-  TANGRAM_ASSIGN_OR_RETURN(
-      IslandRules resolved,
-      ResolveConstraints(request.constraints, request.cluster,
-                         request.model.num_layers(), islands));
-  for (Island& island : islands) {
-    island.spec.limits = resolved.limits[island.id];
-    AddLimits(rules.stages, island.spec);
-    const bool other_nodes = rules.gpus_per_node > 0 &&
-                             island.spec.gpus_per_node != rules.gpus_per_node;
-    if (other_nodes ||
-        !WhyNotDevices(rules, request.cluster, island.nodes).empty()) {
-      resolved.usable &= ~(uint32_t{1} << island.id);
-    }
-  }
-  return resolved;
-}
-
 // Returns whether some GPU of a usable island has more memory than its island
 // counts.
 bool HidesMemory(const SearchSpace& space, const Cluster& cluster) {
@@ -85,7 +56,7 @@ void AddIslandsOfEnds(const StageLimits& ends,
   const size_t num_classes = islands.size();
   for (size_t i = 0; i < num_classes; ++i) {
     IslandSpec of_ends = islands[i];
-    AddLimits(ends, of_ends);
+    JoinLimits(ends, of_ends);
     islands.push_back(std::move(of_ends));
   }
 }

@@ -7,7 +7,7 @@ challenger [--bin FOLDER] [--workloads NAME,...] [--runtimes auto,any]
 
 Plans each workload with `--runtime auto` and `--runtime any`, then lets the
 program `challenger` change the plan by random moves, which the judge of all
-planners scores (tests/bench/challenger/anneal.h). A found plan is one that the
+planners scores (coordinator/planners/anneal/anneal.h). A found plan is one that the
 runtime of the planned one runs, and `tangram evaluate` must give it the same
 time. A line has the iteration time of the plan and of the best that any seed
 found, the gain, and the CPU time of planning and of annealing. `--workloads`

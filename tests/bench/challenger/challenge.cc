@@ -26,7 +26,6 @@ absl::StatusOr<std::string> PlannedRuntime(const PlanConstraints& asked,
 
 absl::Status SetRuntime(const std::string& name, const PipelinePlan& start,
                         Challenge& challenge) {
-  challenge.runtime = name;
   challenge.rules = {};
   if (name.empty()) return absl::OkStatus();
   TANGRAM_ASSIGN_OR_RETURN(const PlanningRuntime* runtime,

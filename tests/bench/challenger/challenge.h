@@ -2,25 +2,15 @@
 #define TANGRAM_TESTS_BENCH_CHALLENGER_CHALLENGE_H_
 
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/domain/island.h"
 #include "common/planner/cluster_planner.h"
-#include "common/planner/pipeline_rules.h"
+#include "coordinator/planners/anneal/anneal_problem.h"
 
 namespace tangram::bench {
 
-// One workload, and the rules that its plans obey.
-struct Challenge {
-  PlanRequest request;
-  PipelineRules rules;
-  std::string runtime;  // Its name; empty: plans of any kind.
-  std::vector<Island> islands;
-  bool changes_schedule = false;  // Also the warm-up passes.
-  bool keeps_offload = false;
-  bool keeps_islands = false;  // Those in use stay in use, and no others.
-};
+// One workload.
+using Challenge = anneal::AnnealProblem;
 
 // Returns the name of the runtime that an answer was planned for, given what
 // was asked for. Empty: any kind. kInvalidArgument if the answer to "auto" does

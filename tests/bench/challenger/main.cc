@@ -21,7 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/files/plan_files.h"
 #include "common/base/status_macros.h"
-#include "tests/bench/challenger/anneal.h"
+#include "coordinator/planners/anneal/anneal.h"
 #include "tests/bench/challenger/challenge.h"
 
 ABSL_FLAG(std::string, plan, "", "Plan file to challenge.");
@@ -89,11 +89,11 @@ absl::StatusOr<double> ChallengePlan() {
   }
   TANGRAM_ASSIGN_OR_RETURN(const Challenge challenge, ReadChallenge(file));
   TANGRAM_ASSIGN_OR_RETURN(
-      const Annealed found,
-      Anneal(challenge, *file.result.plan,
-             {.num_steps = absl::GetFlag(FLAGS_steps),
-              .seed = static_cast<uint64_t>(absl::GetFlag(FLAGS_seed)),
-              .num_rounds = absl::GetFlag(FLAGS_rounds)}));
+      const anneal::Annealed found,
+      anneal::Anneal(challenge, *file.result.plan,
+                     {.num_steps = absl::GetFlag(FLAGS_steps),
+                      .seed = static_cast<uint64_t>(absl::GetFlag(FLAGS_seed)),
+                      .num_rounds = absl::GetFlag(FLAGS_rounds)}));
   const double shipped_s = file.result.evaluation.iteration_time_s;
   const double found_s = found.best.evaluation.iteration_time_s;
   const double gain = 100 * (shipped_s / found_s - 1);

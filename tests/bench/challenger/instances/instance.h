@@ -6,9 +6,11 @@
 
 #include "absl/status/statusor.h"
 #include "common/planner/cluster_planner.h"
-#include "tests/bench/challenger/draw.h"
+#include "coordinator/planners/anneal/draw.h"
 
 namespace tangram::bench {
+
+using anneal::Draw;
 
 // Nodes of one kind.
 struct DrawnGroup {

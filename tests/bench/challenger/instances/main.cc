@@ -58,7 +58,7 @@ uint64_t SeedOf(int instance) {
 std::string CommandOf(const Instance& instance, const std::string& name) {
   return absl::StrCat("tangram plan --cluster ", name,
                       ".yaml --model model.yaml ", ArgumentsOf(instance),
-                      " --min-island-gain ",
+                      " --memory-margin 0 --min-island-gain ",
                       absl::GetFlag(FLAGS_min_island_gain), "\n");
 }
 

@@ -256,7 +256,8 @@ TEST(AutoRuntimeTest, AnswersTheFastestPlanOfAllRuntimes) {
     EXPECT_EQ(entry.iteration_time_s.has_value(), named.plan.has_value());
     EXPECT_EQ(entry.reason.empty(), named.plan.has_value());
     if (!named.plan.has_value()) continue;
-    EXPECT_EQ(*entry.iteration_time_s, named.evaluation.iteration_time_s);
+    // Plans far behind the best are not searched on.
+    EXPECT_GE(*entry.iteration_time_s, named.evaluation.iteration_time_s);
     fastest_s = std::min(fastest_s, named.evaluation.iteration_time_s);
   }
   EXPECT_EQ(result.evaluation.iteration_time_s, fastest_s);
@@ -395,9 +396,13 @@ TEST(AnyRuntimeTest, IsNeverSlowerThanTheBestPlanForARuntime) {
   EXPECT_EQ(any.lower_bound_s, 0);
   EXPECT_EQ(any.training, std::nullopt);
   EXPECT_THAT(any.notes, Contains(HasSubstr("runtime any: the plan for ")));
-  EXPECT_EQ(*EntryOf(best, kAnyRuntime).iteration_time_s,
+  // The entry says what any plan brings at least.
+  EXPECT_GE(*EntryOf(best, kAnyRuntime).iteration_time_s,
             any.evaluation.iteration_time_s);
 }
+
+// Whole plans are annealed, from what the parallelizers bring on.
+constexpr double kSearchNoise = 0.005;
 
 // A runtime, "" for none, and a parallelizer that is asked for it.
 using Asked = std::pair<std::string, std::string>;
@@ -416,8 +421,9 @@ TEST(ScoutTest, ItsPlanLimitsTheSearchOfAMember) {
         PlanSuited({{name, &after}, {"uniform", &scout}}, runtime));
     ASSERT_TRUE(without.plan.has_value());
     ASSERT_TRUE(with.plan.has_value());
-    EXPECT_EQ(with.evaluation.iteration_time_s,
-              without.evaluation.iteration_time_s);
+    EXPECT_NEAR(with.evaluation.iteration_time_s,
+                without.evaluation.iteration_time_s,
+                kSearchNoise * without.evaluation.iteration_time_s);
     EXPECT_THAT(scout.queries, Not(IsEmpty()));
     // Without a runtime, both are mixed too, which asks again.
     if (runtime.empty()) continue;
@@ -468,7 +474,7 @@ TEST(AnyRuntimeTest, SaysThatNothingFitsOnlyAfterEveryoneWasAsked) {
       const PlanResult best,
       PlanSuited({{"aceso", &nothing}, {"mist", &mist}}, kAutoRuntime));
   EXPECT_FALSE(best.plan.has_value());
-  EXPECT_EQ(EntryOf(best, kAnyRuntime).iteration_time_s,
+  EXPECT_GE(EntryOf(best, kAnyRuntime).iteration_time_s,
             any.evaluation.iteration_time_s);
   EXPECT_THAT(best.infeasible->reason,
               HasSubstr("no framework trains a plan: "));

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "coordinator/planners/anneal/moves.h"
+#include "coordinator/planners/anneal/scope.h"
+#include "coordinator/planners/anneal/spread.h"
 #include "coordinator/planners/constraints/microbatch_sizes.h"
-#include "tests/bench/challenger/moves.h"
-#include "tests/bench/challenger/scope.h"
-#include "tests/bench/challenger/spread.h"
 
 // Chunks of the interleaved schedule share GPUs, so these moves need plans
 // without.
-namespace tangram::bench {
+namespace tangram::anneal {
 namespace {
 
 using Stages = std::vector<PlacedStage>;
@@ -30,11 +30,11 @@ std::vector<GpuId> FreeGpus(const MoveContext& context,
     used.insert(stage.gpus.begin(), stage.gpus.end());
   }
   std::vector<GpuId> free;
-  for (const Island& candidate : context.challenge.islands) {
+  for (const Island& candidate : context.problem.islands) {
     if (candidate.id != island) continue;
     for (const int node : candidate.nodes) {
       const int num_gpus =
-          context.challenge.request.cluster->nodes[node].num_gpus;
+          context.problem.request.cluster->nodes[node].num_gpus;
       for (int index = 0; index < num_gpus; ++index) {
         if (!used.contains({node, index})) free.push_back({node, index});
       }
@@ -57,8 +57,7 @@ void PutOn(const MoveContext& context, std::vector<GpuId> gpus,
 int DrawGpus(const MoveContext& context, const PlacedStage& stage, int most) {
   const int now = static_cast<int>(stage.gpus.size());
   const int node =
-      context.challenge.request.cluster->nodes[stage.gpus.front().node]
-          .num_gpus;
+      context.problem.request.cluster->nodes[stage.gpus.front().node].num_gpus;
   return std::clamp(context.draw.Of(std::vector<int>{
                         now / 2, 2 * now, now - 1, now + 1, now - node,
                         now + node, most, 1 + context.draw.Below(most)}),
@@ -112,7 +111,7 @@ void Join(const MoveContext& context, int first, PipelinePlan& plan) {
   const OpMask mask =
       context.draw.OneIn(2) ? MainMask(a.plan) : DrawMask(context, plan);
   PutOn(context, GpusOf(plan.stages, first, first + 2), a);
-  Cover(context.challenge.request.model, a.plan.begin, end, mask, a.plan);
+  Cover(context.problem.request.model, a.plan.begin, end, mask, a.plan);
   plan.stages.erase(plan.stages.begin() + first + 1);
 }
 
@@ -243,7 +242,7 @@ bool RestageIsland(const MoveContext& context, PipelinePlan& plan) {
 }
 
 bool LeaveOutIsland(const MoveContext& context, PipelinePlan& plan) {
-  if (plan.virtual_stages > 1 || context.challenge.keeps_islands) return false;
+  if (plan.virtual_stages > 1 || context.problem.keeps_islands) return false;
   const int island = context.draw.Of(plan.stages).island;
   const auto is_there = [island](const PlacedStage& stage) {
     return stage.island == island;
@@ -255,9 +254,10 @@ bool LeaveOutIsland(const MoveContext& context, PipelinePlan& plan) {
 }
 
 bool TakeInIsland(const MoveContext& context, PipelinePlan& plan) {
-  if (plan.virtual_stages > 1 || context.challenge.keeps_islands) return false;
+  if (plan.virtual_stages > 1 || context.problem.keeps_islands) return false;
   std::vector<int> unused;
-  for (const Island& island : context.challenge.islands) {
+  for (const Island& island : context.problem.islands) {
+    if ((context.problem.usable >> island.id & 1) == 0) continue;
     if (absl::c_none_of(plan.stages, [&](const PlacedStage& stage) {
           return stage.island == island.id;
         })) {
@@ -286,4 +286,4 @@ constexpr Move kGpuMoves[] = {{"GPUs of two stages", 4, GiveGpus},
 
 absl::Span<const Move> GpuMoves() { return kGpuMoves; }
 
-}  // namespace tangram::bench
+}  // namespace tangram::anneal

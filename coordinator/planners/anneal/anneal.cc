@@ -1,4 +1,4 @@
-#include "tests/bench/challenger/anneal.h"
+#include "coordinator/planners/anneal/anneal.h"
 
 #include <cmath>
 #include <optional>
@@ -6,11 +6,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/infinity.h"
-#include "tests/bench/challenger/draw.h"
-#include "tests/bench/challenger/moves.h"
-#include "tests/bench/challenger/tribunal.h"
+#include "coordinator/planners/anneal/candidate_judge.h"
+#include "coordinator/planners/anneal/draw.h"
+#include "coordinator/planners/anneal/moves.h"
 
-namespace tangram::bench {
+namespace tangram::anneal {
 namespace {
 
 // Temperatures, as fractions of the time of the current plan. Round r, from 0,
@@ -21,6 +21,12 @@ constexpr double kCold = 0.0001;
 // One in so many steps changes more than borders and recomputation.
 constexpr int kLargeOneIn = 3;
 
+// One in so many large moves is settled before it is judged, and one in so many
+// of these is tuned. The others keep what stages recompute, shard and keep on
+// the host.
+constexpr int kSettledOneIn = 2;
+constexpr int kTunedOneIn = 4;
+
 // A large move may take longer by this fraction before small moves suit it, and
 // they end after so many without gain, or so many in all.
 constexpr double kFar = 0.4;
@@ -29,18 +35,16 @@ constexpr int kMostSmall = 80;
 
 class Annealer {
  public:
-  Annealer(const Challenge& challenge, const AnnealOptions& options)
-      : challenge_(challenge),
+  Annealer(const AnnealProblem& problem, CandidateJudge& judge,
+           const AnnealOptions& options)
+      : problem_(problem),
         options_(options),
-        tribunal_(challenge),
+        judge_(judge),
         draw_(options.seed) {}
 
-  absl::StatusOr<Annealed> Run(const PipelinePlan& start) {
-    std::optional<JudgedPlan> judged = tribunal_.Judge(start, kInfinity);
-    if (!judged.has_value()) {
-      return absl::InvalidArgumentError("the judge refuses the plan");
-    }
-    found_.best = *std::move(judged);
+  absl::StatusOr<Annealed> Run(JudgedPlan start) {
+    const int num_played = judge_.num_played();
+    found_.best = std::move(start);
     for (int round = 0; round < options_.num_rounds; ++round) {
       current_ = found_.best;
       const auto end =
@@ -48,12 +52,15 @@ class Annealer {
       const int begin = found_.num_steps;
       const double hot = kHot / (1 + round);
       while (found_.num_steps < end) {
+        if (options_.should_stop && options_.should_stop()) {
+          return absl::CancelledError("planning stopped");
+        }
         const double part =
             (found_.num_steps - begin) / static_cast<double>(end - begin);
         Step(hot * std::pow(kCold / hot, part), static_cast<int>(end));
       }
     }
-    found_.num_played = tribunal_.num_played();
+    found_.num_played = judge_.num_played() - num_played;
     return std::move(found_);
   }
 
@@ -63,13 +70,13 @@ class Annealer {
               PipelinePlan& plan, std::string& names) {
     const Move& move = DrawMove(moves, draw_);
     absl::StrAppend(&names, names.empty() ? "" : ", ", move.name);
-    return move.change({challenge_, from.evaluation, draw_}, plan);
+    return move.change({problem_, from.evaluation, draw_}, plan);
   }
 
   // Applies one large move, or several.
   bool ChangeMuch(PipelinePlan& plan, std::string& names) {
     do {
-      const int list = draw_.Below(challenge_.changes_schedule ? 5 : 4);
+      const int list = draw_.Below(problem_.changes_schedule ? 5 : 4);
       const absl::Span<const Move> moves = list < 2    ? GpuMoves()
                                            : list == 4 ? ScheduleMoves()
                                                        : StageMoves();
@@ -91,13 +98,27 @@ class Annealer {
                                 ? ChangeMuch(plan, names)
                                 : Change(SmallMoves(), current_, plan, names);
     if (!is_changed || plan == current_.plan) return;
-    const double far_s = is_large ? now_s * (1 + kFar) : limit_s;
-    std::optional<JudgedPlan> judged = tribunal_.Judge(plan, far_s);
+    std::optional<JudgedPlan> judged =
+        is_large ? Landed(plan, now_s * (1 + kFar), last_step)
+                 : judge_.Judge(plan, limit_s);
+    if (is_large && judged.has_value()) {
+      judged = judge_.Judge(PipelinePlan(judged->plan), limit_s);
+    }
     if (!judged.has_value()) return;
-    if (is_large) Suit(*judged, last_step);
-    if (judged->evaluation.iteration_time_s > limit_s) return;
     current_ = *std::move(judged);
     NoteBest(names);
+  }
+
+  // Returns the plan once it is suited, for no runtime. Empty: it takes too
+  // long, or is not legal.
+  std::optional<JudgedPlan> Landed(const PipelinePlan& plan, double far_s,
+                                   int last_step) {
+    std::optional<JudgedPlan> judged =
+        draw_.OneIn(kSettledOneIn)
+            ? judge_.JudgeSettled(plan, draw_.OneIn(kTunedOneIn), far_s)
+            : judge_.JudgeUnfitted(plan, far_s);
+    if (judged.has_value()) Suit(*judged, last_step);
+    return judged;
   }
 
   // Lets borders and recomputation suit the plan, by small moves that help.
@@ -111,7 +132,7 @@ class Annealer {
       std::string names;
       if (!Change(SmallMoves(), judged, plan, names)) continue;
       const double now_s = judged.evaluation.iteration_time_s;
-      std::optional<JudgedPlan> better = tribunal_.Judge(plan, now_s);
+      std::optional<JudgedPlan> better = judge_.JudgeUnfitted(plan, now_s);
       if (!better.has_value()) continue;
       if (better->evaluation.iteration_time_s < now_s) fruitless = 0;
       judged = *std::move(better);
@@ -126,9 +147,9 @@ class Annealer {
     found_.best = current_;
   }
 
-  const Challenge& challenge_;
+  const AnnealProblem& problem_;
   const AnnealOptions& options_;
-  Tribunal tribunal_;
+  CandidateJudge& judge_;
   Draw draw_;
   JudgedPlan current_;
   Annealed found_;
@@ -136,10 +157,21 @@ class Annealer {
 
 }  // namespace
 
-absl::StatusOr<Annealed> Anneal(const Challenge& challenge,
+absl::StatusOr<Annealed> Anneal(const AnnealProblem& problem,
                                 const PipelinePlan& start,
                                 const AnnealOptions& options) {
-  return Annealer(challenge, options).Run(start);
+  CandidateJudge judge(problem);
+  std::optional<JudgedPlan> judged = judge.Judge(start, kInfinity);
+  if (!judged.has_value()) {
+    return absl::InvalidArgumentError("the judge refuses the plan");
+  }
+  return Anneal(problem, judge, *std::move(judged), options);
 }
 
-}  // namespace tangram::bench
+absl::StatusOr<Annealed> Anneal(const AnnealProblem& problem,
+                                CandidateJudge& judge, JudgedPlan start,
+                                const AnnealOptions& options) {
+  return Annealer(problem, judge, options).Run(std::move(start));
+}
+
+}  // namespace tangram::anneal

@@ -1,12 +1,12 @@
-#ifndef TANGRAM_TESTS_BENCH_CHALLENGER_SCOPE_H_
-#define TANGRAM_TESTS_BENCH_CHALLENGER_SCOPE_H_
+#ifndef TANGRAM_COORDINATOR_PLANNERS_ANNEAL_SCOPE_H_
+#define TANGRAM_COORDINATOR_PLANNERS_ANNEAL_SCOPE_H_
 
 #include <vector>
 
-#include "tests/bench/challenger/moves.h"
+#include "coordinator/planners/anneal/moves.h"
 
 // Draws that several moves share.
-namespace tangram::bench {
+namespace tangram::anneal {
 
 // Draws the stages to change: one, all of an island, or all. The chunks of a
 // device are changed together.
@@ -24,6 +24,9 @@ bool ChangeStages(const MoveContext& context, PipelinePlan& plan,
   return plan != before;
 }
 
+// Returns whether the model has layers of experts.
+bool HasExperts(const MoveContext& context);
+
 // Draws degrees whose product is `num_gpus`.
 StageParallelism DrawDegrees(const MoveContext& context, int num_gpus);
 
@@ -34,6 +37,6 @@ void SetDegrees(const StageParallelism& drawn, PlacedStage& stage);
 // Draws a mask that the plan or every framework has.
 OpMask DrawMask(const MoveContext& context, const PipelinePlan& plan);
 
-}  // namespace tangram::bench
+}  // namespace tangram::anneal
 
-#endif  // TANGRAM_TESTS_BENCH_CHALLENGER_SCOPE_H_
+#endif  // TANGRAM_COORDINATOR_PLANNERS_ANNEAL_SCOPE_H_

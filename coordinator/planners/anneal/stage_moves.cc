@@ -2,13 +2,12 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "coordinator/planners/anneal/moves.h"
+#include "coordinator/planners/anneal/scope.h"
+#include "coordinator/planners/anneal/spread.h"
 #include "coordinator/planners/constraints/microbatch_sizes.h"
-#include "frameworks/framework_table.h"
-#include "tests/bench/challenger/moves.h"
-#include "tests/bench/challenger/scope.h"
-#include "tests/bench/challenger/spread.h"
 
-namespace tangram::bench {
+namespace tangram::anneal {
 namespace {
 
 bool ChangeDegrees(const MoveContext& context, PipelinePlan& plan) {
@@ -25,7 +24,7 @@ bool ChangeDegrees(const MoveContext& context, PipelinePlan& plan) {
 }
 
 bool ChangeExperts(const MoveContext& context, PipelinePlan& plan) {
-  if (!HasExperts(context.challenge.request.model)) return false;
+  if (!HasExperts(context)) return false;
   const int ep_degree = 1 << context.draw.Below(7);
   const bool fsep = context.draw.OneIn(4);
   return ChangeStages(context, plan, [&](PlacedStage& stage) {
@@ -54,7 +53,7 @@ bool ChangeZero(const MoveContext& context, PipelinePlan& plan) {
 
 // Sets the mask of all layers of the scope.
 bool ChangeAllRecompute(const MoveContext& context, PipelinePlan& plan) {
-  const ModelSpec& model = context.challenge.request.model;
+  const ModelSpec& model = context.problem.request.model;
   const OpMask mask = DrawMask(context, plan);
   return ChangeStages(context, plan, [&](PlacedStage& stage) {
     Cover(model, stage.plan.begin, stage.plan.end, mask, stage.plan);
@@ -63,7 +62,7 @@ bool ChangeAllRecompute(const MoveContext& context, PipelinePlan& plan) {
 
 bool ChangeMicrobatch(const MoveContext& context, PipelinePlan& plan) {
   const std::vector<int> sizes =
-      DivisorsOf(context.challenge.request.training.global_batch_size);
+      DivisorsOf(context.problem.request.training.global_batch_size);
   const auto now = absl::c_lower_bound(sizes, plan.pipeline_microbatch_size);
   const int at =
       static_cast<int>(now - sizes.begin()) + (context.draw.OneIn(2) ? 1 : -1);
@@ -84,4 +83,4 @@ constexpr Move kStageMoves[] = {
 
 absl::Span<const Move> StageMoves() { return kStageMoves; }
 
-}  // namespace tangram::bench
+}  // namespace tangram::anneal

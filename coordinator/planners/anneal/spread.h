@@ -1,11 +1,11 @@
-#ifndef TANGRAM_TESTS_BENCH_CHALLENGER_SPREAD_H_
-#define TANGRAM_TESTS_BENCH_CHALLENGER_SPREAD_H_
+#ifndef TANGRAM_COORDINATOR_PLANNERS_ANNEAL_SPREAD_H_
+#define TANGRAM_COORDINATOR_PLANNERS_ANNEAL_SPREAD_H_
 
 #include "common/domain/stage_plan.h"
-#include "tests/bench/challenger/moves.h"
+#include "coordinator/planners/anneal/moves.h"
 
 // Layers for stages whose GPUs have changed.
-namespace tangram::bench {
+namespace tangram::anneal {
 
 // Returns a mask of the stage that most of its layers have.
 OpMask MainMask(const StagePlan& stage);
@@ -24,6 +24,6 @@ bool Spread(const MoveContext& context, int first, int last, OperatorCut begin,
 // Spreads the whole model over all stages.
 bool SpreadAll(const MoveContext& context, PipelinePlan& plan);
 
-}  // namespace tangram::bench
+}  // namespace tangram::anneal
 
-#endif  // TANGRAM_TESTS_BENCH_CHALLENGER_SPREAD_H_
+#endif  // TANGRAM_COORDINATOR_PLANNERS_ANNEAL_SPREAD_H_

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "tests/bench/challenger/moves.h"
-#include "tests/bench/challenger/spread.h"
+#include "coordinator/planners/anneal/moves.h"
+#include "coordinator/planners/anneal/spread.h"
 
-namespace tangram::bench {
+namespace tangram::anneal {
 namespace {
 
 // Gives each device `chunks` stages, or one again.
@@ -50,4 +50,4 @@ constexpr Move kScheduleMoves[] = {{"schedule", 1, ChangeSchedule},
 
 absl::Span<const Move> ScheduleMoves() { return kScheduleMoves; }
 
-}  // namespace tangram::bench
+}  // namespace tangram::anneal

@@ -1,21 +1,23 @@
-#ifndef TANGRAM_TESTS_BENCH_CHALLENGER_ANNEAL_H_
-#define TANGRAM_TESTS_BENCH_CHALLENGER_ANNEAL_H_
+#ifndef TANGRAM_COORDINATOR_PLANNERS_ANNEAL_ANNEAL_H_
+#define TANGRAM_COORDINATOR_PLANNERS_ANNEAL_ANNEAL_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "common/domain/pipeline_plan.h"
 #include "common/sim/evaluate_plan.h"
-#include "tests/bench/challenger/challenge.h"
+#include "coordinator/planners/anneal/anneal_problem.h"
 
-namespace tangram::bench {
+namespace tangram::anneal {
 
 struct AnnealOptions {
   int num_steps = 20000;  // Plans tried.
   uint64_t seed = 1;
   int num_rounds = 8;  // Each begins warm, with the best plan so far.
+  std::function<bool()> should_stop;  // Polled often. Empty: never.
 };
 
 struct JudgedPlan {
@@ -41,12 +43,21 @@ struct Annealed {
 // A change of GPUs or degrees is slow until borders and recomputation suit it,
 // so it gets some small moves before it is kept or not. They count as steps.
 //
-// kInvalidArgument if the judge refuses `start`. The result is never slower,
-// and the same for the same seed and number of steps.
-absl::StatusOr<Annealed> Anneal(const Challenge& challenge,
+// kInvalidArgument if the judge refuses `start`; kCancelled if it is stopped.
+// The result is never slower, and the same for the same seed and number of
+// steps.
+absl::StatusOr<Annealed> Anneal(const AnnealProblem& problem,
                                 const PipelinePlan& start,
                                 const AnnealOptions& options);
 
-}  // namespace tangram::bench
+class CandidateJudge;
 
-#endif  // TANGRAM_TESTS_BENCH_CHALLENGER_ANNEAL_H_
+// Likewise with a judge that knows stages of other plans, from a plan that it
+// accepted.
+absl::StatusOr<Annealed> Anneal(const AnnealProblem& problem,
+                                CandidateJudge& judge, JudgedPlan start,
+                                const AnnealOptions& options);
+
+}  // namespace tangram::anneal
+
+#endif  // TANGRAM_COORDINATOR_PLANNERS_ANNEAL_ANNEAL_H_

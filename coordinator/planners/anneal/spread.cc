@@ -1,20 +1,20 @@
-#include "tests/bench/challenger/spread.h"
+#include "coordinator/planners/anneal/spread.h"
 
 #include <cmath>
 #include <map>
 #include <vector>
 
 #include "common/domain/recompute_masks.h"
+#include "coordinator/planners/anneal/scope.h"
 #include "coordinator/planners/polish/plan_moves.h"
-#include "tests/bench/challenger/scope.h"
 
-namespace tangram::bench {
+namespace tangram::anneal {
 namespace {
 
 // Returns the peak of the stage's GPUs, half of the time up to a fifth off.
 double DrawSpeed(const MoveContext& context, const PlacedStage& stage) {
-  const Cluster& cluster = context.challenge.request.cluster;
-  const Precision precision = context.challenge.request.training.precision;
+  const Cluster& cluster = context.problem.request.cluster;
+  const Precision precision = context.problem.request.training.precision;
   double flops = 0;
   for (const GpuId& gpu : stage.gpus) {
     const DeviceSpec& device = cluster.nodes[gpu.node].device;
@@ -50,13 +50,13 @@ std::vector<double> WorkBefore(const ModelSpec& model,
 // of the result, at a drawn fineness.
 std::vector<OperatorCut> CutsBetween(const MoveContext& context,
                                      OperatorCut begin, OperatorCut end) {
-  const Runtime* runtime = context.challenge.rules.runtime;
+  const Runtime* runtime = context.problem.rules.runtime;
   const bool fine =
       context.draw.OneIn(2) &&
       (runtime == nullptr || runtime->cuts != Runtime::Cuts::kLayers);
   std::vector<OperatorCut> between = {begin};
   for (const OperatorCut cut :
-       CutsOf(context.challenge.request.model,
+       CutsOf(context.problem.request.model,
               fine ? Runtime::Cuts::kResiduals : Runtime::Cuts::kLayers)) {
     if (begin < cut && cut < end) between.push_back(cut);
   }
@@ -99,7 +99,7 @@ void Cover(const ModelSpec& model, OperatorCut begin, OperatorCut end,
 
 bool Spread(const MoveContext& context, int first, int last, OperatorCut begin,
             OperatorCut end, PipelinePlan& plan) {
-  const ModelSpec& model = context.challenge.request.model;
+  const ModelSpec& model = context.problem.request.model;
   const std::vector<OperatorCut> cuts = CutsBetween(context, begin, end);
   const int num_stages = last - first;
   if (static_cast<int>(cuts.size()) <= num_stages) return false;
@@ -131,9 +131,9 @@ bool Spread(const MoveContext& context, int first, int last, OperatorCut begin,
 }
 
 bool SpreadAll(const MoveContext& context, PipelinePlan& plan) {
-  const ModelSpec& model = context.challenge.request.model;
+  const ModelSpec& model = context.problem.request.model;
   return Spread(context, 0, plan.num_stages(), {0, 0}, {model.num_layers(), 0},
                 plan);
 }
 
-}  // namespace tangram::bench
+}  // namespace tangram::anneal

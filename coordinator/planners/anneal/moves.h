@@ -1,18 +1,18 @@
-#ifndef TANGRAM_TESTS_BENCH_CHALLENGER_MOVES_H_
-#define TANGRAM_TESTS_BENCH_CHALLENGER_MOVES_H_
+#ifndef TANGRAM_COORDINATOR_PLANNERS_ANNEAL_MOVES_H_
+#define TANGRAM_COORDINATOR_PLANNERS_ANNEAL_MOVES_H_
 
 #include "absl/types/span.h"
 #include "common/domain/pipeline_plan.h"
 #include "common/sim/evaluate_plan.h"
-#include "tests/bench/challenger/challenge.h"
-#include "tests/bench/challenger/draw.h"
+#include "coordinator/planners/anneal/anneal_problem.h"
+#include "coordinator/planners/anneal/draw.h"
 
 // Random changes of whole plans. None checks that the result is legal or fits:
 // the judge does.
-namespace tangram::bench {
+namespace tangram::anneal {
 
 struct MoveContext {
-  const Challenge& challenge;
+  const AnnealProblem& problem;
   const Evaluation& now;  // The plan before the first of several moves.
   Draw& draw;
 };
@@ -39,6 +39,6 @@ absl::Span<const Move> ScheduleMoves();
 // Draws a move by the weights.
 const Move& DrawMove(absl::Span<const Move> moves, Draw& draw);
 
-}  // namespace tangram::bench
+}  // namespace tangram::anneal
 
-#endif  // TANGRAM_TESTS_BENCH_CHALLENGER_MOVES_H_
+#endif  // TANGRAM_COORDINATOR_PLANNERS_ANNEAL_MOVES_H_

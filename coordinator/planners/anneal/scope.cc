@@ -1,12 +1,12 @@
-#include "tests/bench/challenger/scope.h"
+#include "coordinator/planners/anneal/scope.h"
 
 #include <numeric>
 
+#include "absl/algorithm/container.h"
 #include "coordinator/planners/constraints/microbatch_sizes.h"
 #include "coordinator/planners/polish/plan_moves.h"
-#include "frameworks/framework_table.h"
 
-namespace tangram::bench {
+namespace tangram::anneal {
 
 const Move& DrawMove(absl::Span<const Move> moves, Draw& draw) {
   int sum = 0;
@@ -15,6 +15,11 @@ const Move& DrawMove(absl::Span<const Move> moves, Draw& draw) {
   const Move* drawn = moves.data();
   while (left >= drawn->weight) left -= (drawn++)->weight;
   return *drawn;
+}
+
+bool HasExperts(const MoveContext& context) {
+  return absl::c_any_of(context.problem.request.model.layers,
+                        [](const LayerSpec& layer) { return layer.is_moe(); });
 }
 
 std::vector<int> DrawScope(Draw& draw, const PipelinePlan& plan) {
@@ -40,8 +45,7 @@ StageParallelism DrawDegrees(const MoveContext& context, int num_gpus) {
   const int rest = num_gpus / drawn.tp_degree;
   if (draw.OneIn(5)) drawn.cp_degree = draw.Of(DivisorsOf(rest));
   drawn.dp_degree = rest / drawn.cp_degree;
-  if (HasExperts(context.challenge.request.model))
-    drawn.ep_degree = draw.Of(DivisorsOf(rest));
+  if (HasExperts(context)) drawn.ep_degree = draw.Of(DivisorsOf(rest));
   drawn.sequence_parallel = drawn.tp_degree > 1 && draw.OneIn(2);
   return drawn;
 }
@@ -62,7 +66,7 @@ void SetDegrees(const StageParallelism& drawn, PlacedStage& stage) {
 }
 
 OpMask DrawMask(const MoveContext& context, const PipelinePlan& plan) {
-  return context.draw.Of(MasksOf(context.challenge.request.model, plan));
+  return context.draw.Of(MasksOf(context.problem.request.model, plan));
 }
 
-}  // namespace tangram::bench
+}  // namespace tangram::anneal

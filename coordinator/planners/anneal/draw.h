@@ -1,12 +1,12 @@
-#ifndef TANGRAM_TESTS_BENCH_CHALLENGER_DRAW_H_
-#define TANGRAM_TESTS_BENCH_CHALLENGER_DRAW_H_
+#ifndef TANGRAM_COORDINATOR_PLANNERS_ANNEAL_DRAW_H_
+#define TANGRAM_COORDINATOR_PLANNERS_ANNEAL_DRAW_H_
 
 #include <cstdint>
 #include <random>
 
 #include "common/base/check.h"
 
-namespace tangram::bench {
+namespace tangram::anneal {
 
 // Seeded random numbers. The distributions of the standard library differ
 // between its versions, so these are made here.
@@ -37,6 +37,6 @@ class Draw {
   std::mt19937_64 engine_;
 };
 
-}  // namespace tangram::bench
+}  // namespace tangram::anneal
 
-#endif  // TANGRAM_TESTS_BENCH_CHALLENGER_DRAW_H_
+#endif  // TANGRAM_COORDINATOR_PLANNERS_ANNEAL_DRAW_H_

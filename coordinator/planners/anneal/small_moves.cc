@@ -2,11 +2,11 @@
 #include <utility>
 #include <vector>
 
+#include "coordinator/planners/anneal/moves.h"
+#include "coordinator/planners/anneal/scope.h"
 #include "coordinator/planners/polish/plan_moves.h"
-#include "tests/bench/challenger/moves.h"
-#include "tests/bench/challenger/scope.h"
 
-namespace tangram::bench {
+namespace tangram::anneal {
 namespace {
 
 // The farthest that a border moves at once, in cuts.
@@ -32,11 +32,11 @@ int DrawGiver(const MoveContext& context, const PipelinePlan& plan) {
 
 // Draws where stages may end, from coarse to as fine as the runtime allows.
 std::vector<OperatorCut> DrawCuts(const MoveContext& context) {
-  const Runtime* runtime = context.challenge.rules.runtime;
+  const Runtime* runtime = context.problem.rules.runtime;
   const Runtime::Cuts finest =
       runtime == nullptr ? Runtime::Cuts::kOperators : runtime->cuts;
   const int cuts = context.draw.Below(static_cast<int>(finest) + 1);
-  return CutsOf(context.challenge.request.model,
+  return CutsOf(context.problem.request.model,
                 static_cast<Runtime::Cuts>(cuts));
 }
 
@@ -69,14 +69,14 @@ bool MoveBorders(const MoveContext& context, PipelinePlan& plan) {
     borders.push_back(border);
     before = border;
   }
-  Recut(context.challenge.request.model, borders, plan);
+  Recut(context.problem.request.model, borders, plan);
   return true;
 }
 
 // Changes what one layer of a stage recomputes, or all its layers of one mask.
 bool ChangeRecompute(const MoveContext& context, PipelinePlan& plan) {
   Draw& draw = context.draw;
-  const ModelSpec& model = context.challenge.request.model;
+  const ModelSpec& model = context.problem.request.model;
   const int stage = draw.Below(plan.num_stages());
   const std::vector<OpMask> masks = MasksOf(model, plan);
   const OpMask from = draw.Of(plan.stages[stage].plan.recompute).mask;
@@ -89,8 +89,8 @@ bool ChangeRecompute(const MoveContext& context, PipelinePlan& plan) {
 }
 
 bool ChangeOffload(const MoveContext& context, PipelinePlan& plan) {
-  const Runtime* runtime = context.challenge.rules.runtime;
-  if (context.challenge.keeps_offload) return false;
+  const Runtime* runtime = context.problem.rules.runtime;
+  if (context.problem.keeps_offload) return false;
   if (runtime != nullptr && !runtime->offload) return false;
   static constexpr double HostOffload::*kParts[] = {
       &HostOffload::weights, &HostOffload::gradients, &HostOffload::optimizer,
@@ -122,4 +122,4 @@ bool Trade(const MoveContext& context, PipelinePlan& plan) {
 
 absl::Span<const Move> SmallMoves() { return kSmallMoves; }
 
-}  // namespace tangram::bench
+}  // namespace tangram::anneal

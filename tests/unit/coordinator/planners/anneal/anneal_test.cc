@@ -1,16 +1,16 @@
-#include "tests/bench/challenger/anneal.h"
+#include "coordinator/planners/anneal/anneal.h"
 
 #include <map>
 #include <string>
 #include <vector>
 
+#include "coordinator/planners/anneal/moves.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/bench/challenger/moves.h"
 #include "tests/testing/builders.h"
 #include "tests/testing/status_matchers.h"
 
-namespace tangram::bench {
+namespace tangram::anneal {
 namespace {
 
 using testing::StatusIs;
@@ -18,8 +18,8 @@ using testing::StatusIs;
 constexpr int kLayers = 14;
 
 // Three islands of a node of four GPUs each, the second half as fast.
-Challenge ThreeIslands() {
-  Challenge challenge;
+AnnealProblem ThreeIslands() {
+  AnnealProblem problem;
   std::vector<testing::TestGroup> groups;
   for (int g = 0; g < 3; ++g) {
     DeviceSpec device = testing::TestDevice("GPU");
@@ -29,13 +29,13 @@ Challenge ThreeIslands() {
     if (g == 1) device.peak_flops.fp16 /= 2;
     groups.push_back(
         {.name = std::string(1, static_cast<char>('a' + g)), .device = device});
-    challenge.islands.push_back({.id = g, .nodes = {g}});
+    problem.islands.push_back({.id = g, .nodes = {g}});
   }
-  challenge.request = {.cluster = testing::TestCluster(groups, 100e9),
-                       .model = testing::TestMoeModel(kLayers - 2),
-                       .training = testing::TestTraining(32)};
-  challenge.changes_schedule = true;
-  return challenge;
+  problem.request = {.cluster = testing::TestCluster(groups, 100e9),
+                     .model = testing::TestMoeModel(kLayers - 2),
+                     .training = testing::TestTraining(32)};
+  problem.changes_schedule = true;
+  return problem;
 }
 
 // A stage of one GPU and one of two on the first island, two of two GPUs on the
@@ -62,15 +62,15 @@ PipelinePlan PlanOf(const std::vector<int>& cuts) {
 const std::vector<int> kBalanced = {3, 8, 11};
 const std::vector<int> kShifted = {1, 3, 5};
 
-double Seconds(const Challenge& challenge, const PipelinePlan& plan) {
-  const PlanRequest& request = challenge.request;
+double Seconds(const AnnealProblem& problem, const PipelinePlan& plan) {
+  const PlanRequest& request = problem.request;
   return EvaluatePlan(request.model, request.cluster, request.training, plan)
       ->iteration_time_s;
 }
 
 TEST(AnnealTest, EveryMoveLeadsToPlansThatTheJudgeReads) {
-  const Challenge challenge = ThreeIslands();
-  const PlanRequest& request = challenge.request;
+  const AnnealProblem problem = ThreeIslands();
+  const PlanRequest& request = problem.request;
   const PipelinePlan start = PlanOf(kBalanced);
   const Evaluation now =
       *EvaluatePlan(request.model, request.cluster, request.training, start);
@@ -82,7 +82,7 @@ TEST(AnnealTest, EveryMoveLeadsToPlansThatTheJudgeReads) {
       int num_legal = 0;
       for (int i = 0; i < 200; ++i) {
         PipelinePlan plan = start;
-        if (!move.change({challenge, now, draw}, plan)) continue;
+        if (!move.change({problem, now, draw}, plan)) continue;
         const auto judged = EvaluatePlan(request.model, request.cluster,
                                          request.training, plan);
         EXPECT_TRUE(judged.ok() || absl::IsInvalidArgument(judged.status()));
@@ -94,21 +94,21 @@ TEST(AnnealTest, EveryMoveLeadsToPlansThatTheJudgeReads) {
 }
 
 TEST(AnnealTest, AShiftedPlanBecomesAtLeastAsFastAsItWas) {
-  const Challenge challenge = ThreeIslands();
-  const double balanced_s = Seconds(challenge, PlanOf(kBalanced));
-  ASSERT_GT(Seconds(challenge, PlanOf(kShifted)), 1.2 * balanced_s);
-  const auto found = Anneal(challenge, PlanOf(kShifted), {.num_steps = 3000});
+  const AnnealProblem problem = ThreeIslands();
+  const double balanced_s = Seconds(problem, PlanOf(kBalanced));
+  ASSERT_GT(Seconds(problem, PlanOf(kShifted)), 1.2 * balanced_s);
+  const auto found = Anneal(problem, PlanOf(kShifted), {.num_steps = 3000});
   ASSERT_TRUE(found.ok());
   EXPECT_LE(found->best.evaluation.iteration_time_s, balanced_s);
-  EXPECT_EQ(Seconds(challenge, found->best.plan),
+  EXPECT_EQ(Seconds(problem, found->best.plan),
             found->best.evaluation.iteration_time_s);
 }
 
 TEST(AnnealTest, OneSeedLeadsToOnePlan) {
-  const Challenge challenge = ThreeIslands();
+  const AnnealProblem problem = ThreeIslands();
   const AnnealOptions options{.num_steps = 500, .seed = 3};
-  const auto once = Anneal(challenge, PlanOf(kShifted), options);
-  const auto again = Anneal(challenge, PlanOf(kShifted), options);
+  const auto once = Anneal(problem, PlanOf(kShifted), options);
+  const auto again = Anneal(problem, PlanOf(kShifted), options);
   ASSERT_TRUE(once.ok() && again.ok());
   EXPECT_EQ(once->num_steps, 500);
   EXPECT_EQ(once->best.plan, again->best.plan);
@@ -117,10 +117,10 @@ TEST(AnnealTest, OneSeedLeadsToOnePlan) {
 
 TEST(AnnealTest, PlansAreThoseThatTheRuntimeRuns) {
   constexpr Runtime kPlain = {.name = "plain"};
-  Challenge challenge = ThreeIslands();
-  challenge.rules.runtime = &kPlain;
-  challenge.rules.accepts_gpus = [](int num_gpus) { return num_gpus == 7; };
-  const auto found = Anneal(challenge, PlanOf(kShifted), {.num_steps = 1000});
+  AnnealProblem problem = ThreeIslands();
+  problem.rules.runtime = &kPlain;
+  problem.rules.accepts_gpus = [](int num_gpus) { return num_gpus == 7; };
+  const auto found = Anneal(problem, PlanOf(kShifted), {.num_steps = 1000});
   ASSERT_TRUE(found.ok());
   int num_gpus = 0;
   for (const PlacedStage& stage : found->best.plan.stages) {
@@ -132,9 +132,9 @@ TEST(AnnealTest, PlansAreThoseThatTheRuntimeRuns) {
 }
 
 TEST(AnnealTest, IslandsInUseStaySoIfAsked) {
-  Challenge challenge = ThreeIslands();
-  challenge.keeps_islands = true;
-  const auto found = Anneal(challenge, PlanOf(kShifted), {.num_steps = 1000});
+  AnnealProblem problem = ThreeIslands();
+  problem.keeps_islands = true;
+  const auto found = Anneal(problem, PlanOf(kShifted), {.num_steps = 1000});
   ASSERT_TRUE(found.ok());
   for (const PlacedStage& stage : found->best.plan.stages) {
     EXPECT_LT(stage.island, 2);
@@ -149,4 +149,4 @@ TEST(AnnealTest, APlanThatTheJudgeRefusesIsAnError) {
 }
 
 }  // namespace
-}  // namespace tangram::bench
+}  // namespace tangram::anneal

@@ -1,0 +1,173 @@
+#include "coordinator/planners/portfolio/whole_search.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_format.h"
+#include "common/base/infinity.h"
+#include "common/base/status_macros.h"
+#include "coordinator/planners/anneal/anneal_among.h"
+#include "coordinator/planners/anneal/anneal_problem.h"
+#include "coordinator/planners/constraints/limit_islands.h"
+#include "coordinator/planners/polish/plan_climber.h"
+#include "coordinator/planners/polish/polish_plan.h"
+#include "coordinator/planners/polish/whole_plans.h"
+#include "coordinator/planners/portfolio/portfolio_planner.h"
+
+namespace tangram {
+namespace {
+
+using anneal::JudgedPlan;
+
+std::set<int> IslandsIn(const PipelinePlan& plan) {
+  std::set<int> islands;
+  for (const PlacedStage& stage : plan.stages) islands.insert(stage.island);
+  return islands;
+}
+
+// Makes the islands that the plan does not use those of `result`.
+void SetUnused(const PipelinePlan& plan, PlanResult& result) {
+  const std::set<int> used = IslandsIn(plan);
+  std::erase_if(result.unused_islands, [&](const UnusedIsland& unused) {
+    return used.contains(unused.island);
+  });
+  for (const Island& island : result.islands) {
+    const bool is_listed = absl::c_any_of(
+        result.unused_islands,
+        [&](const UnusedIsland& unused) { return unused.island == island.id; });
+    if (used.contains(island.id) || is_listed) continue;
+    result.unused_islands.push_back(
+        {.island = island.id,
+         .reason = "the fastest plan found leaves it out"});
+  }
+  absl::c_sort(result.unused_islands,
+               [](const UnusedIsland& a, const UnusedIsland& b) {
+                 return a.island < b.island;
+               });
+}
+
+// Returns whether the plan of `found` is worth its islands.
+bool IsWorthIt(const PlannerChoice& choice, const PolishedPlan& found,
+               const PlanResult& result) {
+  const std::set<int> before = IslandsIn(*result.plan);
+  const bool adds = absl::c_any_of(IslandsIn(found.plan), [&](int island) {
+    return !before.contains(island);
+  });
+  const double gain = adds ? choice.search.min_island_gain : 0;
+  return found.evaluation.iteration_time_s * (1 + gain) <
+         result.evaluation.iteration_time_s;
+}
+
+// The starts of all variants of the rules, and the least of one.
+constexpr size_t kMostStarts = 96;
+constexpr size_t kLeastStarts = 6;
+
+// Adds the plans that fit, once settled, to `starts`, of the best so many.
+absl::Status AddStarts(const PlanRequest& request, const PipelineRules& rules,
+                       double limit_s, size_t most, PlanObserver& observer,
+                       const PlanResult& result,
+                       std::vector<JudgedPlan>& starts) {
+  TANGRAM_ASSIGN_OR_RETURN(
+      std::vector<PipelinePlan> plans,
+      WholePlans(request, rules, result.islands, limit_s, observer));
+  if (plans.size() > most) plans.resize(most);
+  PlanClimber climber(request, rules, {*result.plan, result.evaluation},
+                      observer);
+  for (const PipelinePlan& plan : plans) {
+    TANGRAM_ASSIGN_OR_RETURN(std::optional<PolishedPlan> landed,
+                             climber.Settle(plan, PlanClimber::Effort::kHasty));
+    if (!landed.has_value()) continue;
+    starts.push_back({std::move(landed->plan), std::move(landed->evaluation)});
+  }
+  return absl::OkStatus();
+}
+
+// Returns the fastest plan that is found from `starts` on.
+absl::StatusOr<PolishedPlan> BestFrom(const PlannerChoice& choice,
+                                      const PlanRequest& request,
+                                      const PipelineRules& rules,
+                                      std::vector<JudgedPlan> starts,
+                                      PlanObserver& observer,
+                                      const PlanResult& result) {
+  std::vector<Island> islands = result.islands;
+  TANGRAM_ASSIGN_OR_RETURN(const IslandRules allowed,
+                           LimitIslands(request, rules, islands));
+  const anneal::AnnealProblem problem{
+      .request = request,
+      .rules = rules,
+      .islands = result.islands,
+      .usable = allowed.usable,
+      .changes_schedule = choice.search.schedules,
+      .least_measured = LeastMeasured({*result.plan, result.evaluation})};
+  TANGRAM_ASSIGN_OR_RETURN(
+      JudgedPlan annealed,
+      anneal::AnnealAmong(problem, std::move(starts), observer));
+  return PolishPlan(request, rules, Reach::kNear,
+                    {std::move(annealed.plan), std::move(annealed.evaluation)},
+                    observer);
+}
+
+// Makes the plan that of `result`.
+void Take(PolishedPlan found, PlanResult& result) {
+  const double found_s = found.evaluation.iteration_time_s;
+  result.notes.push_back(absl::StrFormat(
+      "whole plans were searched too: %.1f %% faster",
+      100 * (result.evaluation.iteration_time_s / found_s - 1)));
+  SetUnused(found.plan, result);
+  result.plan = std::move(found.plan);
+  result.evaluation = std::move(found.evaluation);
+  // It need not be a composition of slice plans.
+  result.lower_bound_s = std::min(result.lower_bound_s, found_s);
+}
+
+}  // namespace
+
+bool IsSearchedWhole(const PlannerChoice& choice, const PlanRequest& request) {
+  const bool is_polished = choice.planner->features.heterogeneous &&
+                           choice.search.polish && choice.search.polishes_far;
+  if (!is_polished) return false;
+  const absl::StatusOr<std::vector<int>> left_out =
+      ExcludedNodes(request.constraints, request.cluster);
+  if (!left_out.ok()) return false;  // Planning says why.
+  int num_gpus = request.cluster->num_gpus();
+  for (const int node : *left_out) {
+    num_gpus -= request.cluster->nodes[node].num_gpus;
+  }
+  return IsSmallProblem(num_gpus, request.model.num_layers());
+}
+
+absl::Status SearchWhole(const PlannerChoice& choice,
+                         const PlanRequest& request, const WholeSearch& search,
+                         PlanObserver& observer, PlanResult& result) {
+  if (!result.plan.has_value()) return absl::OkStatus();
+  observer.OnPhase(PlanPhase::kEvaluation);
+  std::vector<JudgedPlan> starts = {{*result.plan, result.evaluation}};
+  const double limit_s =
+      std::min(search.limit_s, result.evaluation.iteration_time_s);
+  std::vector<PipelineRules> variants = search.variants;
+  if (variants.empty()) variants.push_back(search.rules);
+  const size_t most = std::max(kLeastStarts, kMostStarts / variants.size());
+  for (const PipelineRules& rules : variants) {
+    TANGRAM_RETURN_IF_ERROR(
+        AddStarts(request, rules, limit_s, most, observer, result, starts));
+  }
+  if (absl::c_none_of(starts, [&](const JudgedPlan& start) {
+        return start.evaluation.iteration_time_s <= search.worth_annealing_s;
+      })) {
+    return absl::OkStatus();
+  }
+  TANGRAM_ASSIGN_OR_RETURN(PolishedPlan found,
+                           BestFrom(choice, request, search.rules,
+                                    std::move(starts), observer, result));
+  if (!IsWorthIt(choice, found, result)) return absl::OkStatus();
+  observer.OnBest(found.evaluation.iteration_time_s);
+  Take(std::move(found), result);
+  return absl::OkStatus();
+}
+
+}  // namespace tangram
