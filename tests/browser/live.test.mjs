@@ -96,7 +96,7 @@ test("shows jobs, progress and workers, and looks again", async () => {
 
 test("opens the report of a job and comes back", async () => {
   const { page, complaints, close } = await open(browser, url);
-  await page.getByRole("link", { name: "Report" }).click();
+  await page.getByRole("link", { name: "Report of nightly" }).click();
   await page.locator("section#schedule").waitFor();
   assert.equal(await page.title(), "gpt3-1.3b (6 layers) on c1-compute-het · Tangram");
   assert.equal(await page.locator(".gpu").count(), 8);
