@@ -94,6 +94,16 @@ pageTest("opens on the warm-up where the whole schedule would be a blur", () => 
   assert.equal(opened.start, 0);
   await showAll(page);
   assert.ok((await viewOf(page)).span > opened.span);
+  // There, it draws shares of time and not 256 passes a device.
+  const changes = await page.locator("#timeline").evaluate((canvas) => {
+    const { width, data } = canvas.getContext("2d").getImageData(0, Math.round(60 * devicePixelRatio), canvas.width, 1);
+    let count = 0;
+    for (let i = 4; i < 4 * width; i += 4) {
+      if (data[i] !== data[i - 4] || data[i + 1] !== data[i - 3]) ++count;
+    }
+    return count;
+  });
+  assert.ok(changes < 250, `${changes} changes of colour`);
 });
 
 pageTest("says first what to expect, what is guessed and what to run", () => auto, CLIPBOARD, async (page) => {

@@ -17,7 +17,7 @@ BUILD = os.path.dirname(os.path.realpath(BIN))
 PACKAGES = ["tangram", "tangram-coordinator", "tangram-worker",
             "python3-tangram"]
 PYTHON = os.path.join(SOURCE, "clients/python")
-# What the Python packages promise.
+# The Python packages promise this.
 OLDEST_PYTHON = (3, 9)
 
 
@@ -63,7 +63,7 @@ class DebTest(harness.Folder):
         super().setUpClass()
         made = tempfile.TemporaryDirectory()
         cls.addClassCleanup(made.cleanup)
-        # What is compressed less is made sooner.
+        # Less compression takes less time.
         run("cpack", "--config", os.path.join(BUILD, "CPackConfig.cmake"),
             "-B", made.name, "-D", "CPACK_DEBIAN_COMPRESSION_TYPE=gzip")
         cls.debs = {os.path.basename(path).split("_")[0]: path
