@@ -103,7 +103,7 @@ pageTest("opens on the warm-up where the whole schedule would be a blur", () => 
     }
     return count;
   });
-  assert.ok(changes < 250, `${changes} changes of colour`);
+  assert.ok(changes < 120, `${changes} changes of colour`);
 });
 
 pageTest("says first what to expect, what is guessed and what to run", () => auto, CLIPBOARD, async (page) => {
