@@ -113,7 +113,7 @@ class DebTest(harness.Folder):
             "/tmp/plan.json")
         self.assertTrue(os.path.getsize(os.path.join(root, "tmp/plan.json")))
         for daemon in "tangram-coordinator", "tangram-worker":
-            run(*inside, f"/usr/bin/{daemon}", "--help")
+            run(*inside, f"/usr/bin/{daemon}", "--version")
         run(*inside, "/usr/bin/dpkg", "--force-depends", "--remove", *PACKAGES)
         self.assertFalse(glob.glob(root + "/usr/bin/tangram*"))
 
@@ -159,6 +159,8 @@ class WheelTest(harness.Folder):
         run("/usr/bin/python3", "-m", "pip", "wheel", "--no-deps", "--no-index",
             "--no-build-isolation", "-w", self.folder, sources, env=environment)
         [wheel] = glob.glob(self.folder + "/tangram_client-*-py3-none-any.whl")
+        installed = os.path.join(self.folder, "installed")
+        shutil.unpack_archive(wheel, installed, "zip")
         self.tangram("plan", *harness.CLUSTER, *harness.MODEL, "--quiet",
                      "--output", "plan.json")
         html = run("/usr/bin/python3", "-c",
@@ -166,8 +168,8 @@ class WheelTest(harness.Folder):
                    "plan = tangram_client.Plan.load(sys.argv[1])\n"
                    "print(tangram_client.__file__, plan._repr_html_())\n",
                    os.path.join(self.folder, "plan.json"),
-                   env=dict(environment, PYTHONPATH=wheel))
-        self.assertIn(wheel, html)
+                   env=dict(environment, PYTHONPATH=installed))
+        self.assertIn(installed, html)
         self.assertIn("<svg", html)
         self.assertIn("<table", html)
 
