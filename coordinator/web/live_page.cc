@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
@@ -72,16 +73,43 @@ class Page {
       return {.content_type = "text/html; charset=utf-8",
               .body = std::string(LivePage())};
     }
-    if (rest == "/api/status") return Respond(Status(request));
-    if (rest == "/api/jobs") return Respond(Jobs(request));
+    if (rest == "/api/status") {
+      return Audited(request, "/tangram.v1.Status/GetStatus", "",
+                     Status(request));
+    }
+    if (rest == "/api/jobs") {
+      return Audited(request, "/tangram.v1.Jobs/ListJobs", "", Jobs(request));
+    }
     if (absl::ConsumePrefix(&rest, kReports)) {
-      return Respond(Report(request, std::string(rest)));
+      const std::string name(rest);
+      return Audited(request, "/tangram.v1.Jobs/GetJob", name,
+                     Report(request, name));
     }
     return Respond(
         absl::NotFoundError(absl::StrCat(request.path, ": no such page")));
   }
 
  private:
+  // Responds, and records who read what.
+  HttpResponse Audited(const HttpRequest& request, const char* method,
+                       const std::string& target,
+                       const absl::StatusOr<std::string>& json) const {
+    if (parts_.on_call) {
+      const Caller caller =
+          parts_.authenticator
+              .Identify({.authorization = request.authorization})
+              .value_or(Caller());
+      parts_.on_call({.method = method,
+                      .caller = caller.name,
+                      .tenant = caller.tenant,
+                      .peer = request.peer,
+                      .target = target,
+                      .code = absl::AsciiStrToLower(
+                          absl::StatusCodeToString(json.status().code()))});
+    }
+    return Respond(json);
+  }
+
   // Returns the caller if it may call `method`.
   absl::StatusOr<Caller> CallerFor(absl::string_view method,
                                    const HttpRequest& request) const {
