@@ -12,7 +12,7 @@
 
 namespace tangram {
 
-// What the list of jobs says about a job beside its state: model, cluster,
+// The list of jobs says about each job, beside its state, the model, cluster,
 // batch, and the answer. Lists hold neither requests nor results, so each job
 // is read once for its request and once more when it has ended. Thread-safe.
 class JobSummaries {

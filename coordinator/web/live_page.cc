@@ -185,7 +185,7 @@ class Page {
   }
 
   const LivePageParts parts_;
-  const std::shared_ptr<JobSummaries> summaries_;  // Of all copies.
+  const std::shared_ptr<JobSummaries> summaries_;  // All copies share them.
 };
 
 }  // namespace

@@ -6,7 +6,7 @@ import { spawn } from "node:child_process";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 
-import { launch, open, Workshop } from "./browser.mjs";
+import { axeViolations, launch, open, Workshop } from "./browser.mjs";
 
 const BIN = dirname(process.env.TANGRAM);
 const workshop = new Workshop(process.env.TANGRAM, process.env.SOURCE);
@@ -86,6 +86,9 @@ test("shows jobs, progress and workers, and looks again", async () => {
   assert.match(await row("w0").innerText(), /uniform/);
   await row("long").locator("progress").waitFor();
 
+  if (process.env.SCREENSHOTS) {
+    await page.screenshot({ path: join(process.env.SCREENSHOTS, "live.png"), clip: { x: 0, y: 0, width: 1280, height: 620 } });
+  }
   // The page updates by itself.
   workshop.tangram("job", "cancel", "long", "--coordinator", address);
   await row("long").getByText("cancelled").waitFor();
@@ -94,9 +97,19 @@ test("shows jobs, progress and workers, and looks again", async () => {
   await close();
 });
 
+for (const options of [{}, { colorScheme: "dark" }, { viewport: { width: 390, height: 800 } }]) {
+  test(`has no violation that axe finds: ${JSON.stringify(options)}`, async () => {
+    const { page, close } = await open(browser, url, { bypassCSP: true, ...options });
+    await page.locator("#jobs tbody tr").first().waitFor();
+    assert.deepEqual(await axeViolations(page), []);
+    assert.equal(await page.locator("body").evaluate((b) => b.scrollWidth > innerWidth), false);
+    await close();
+  });
+}
+
 test("opens the report of a job and comes back", async () => {
   const { page, complaints, close } = await open(browser, url);
-  await page.getByRole("link", { name: "Report" }).click();
+  await page.getByRole("link", { name: "Report of nightly" }).click();
   await page.locator("section#schedule").waitFor();
   assert.equal(await page.title(), "gpt3-1.3b (6 layers) on c1-compute-het · Tangram");
   assert.equal(await page.locator(".gpu").count(), 8);

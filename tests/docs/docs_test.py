@@ -109,7 +109,7 @@ class Run:
         elif block.kind in ("script", "hidden"):
             self.script(block)
         elif block.kind == "program":
-            self.shell.write(".program.py", block.text)
+            self.shell.write(".program.py", self.shell.addressed(block.text))
             printed, good = self.shell.run(
                 f"/usr/bin/python3 {self.shell.folder}/.program.py\n")
             if not good:

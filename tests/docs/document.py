@@ -19,7 +19,7 @@ import dataclasses
 import re
 
 COMMANDS = frozenset("""
-    apt-get cat cmake cp createdb ctest curl docker docker-compose dpkg export
+    apt-get cat cmake cp cpack createdb ctest curl docker docker-compose dpkg export
     git grep install kubectl make mkdir openssl pip pip3 printf psql python3
     sbatch scontrol sed source srun sudo systemctl tangram tangram-coordinator
     tangram-worker""".split())

@@ -59,7 +59,6 @@ class Shell:
 
     def __init__(self, folder, binaries, source):
         self.folder = folder
-        self.began = False
         for name in FOLDERS:
             shutil.copytree(os.path.join(source, name),
                             os.path.join(folder, name),
@@ -102,11 +101,13 @@ class Shell:
                   encoding="utf-8") as file:
             file.write(text)
 
+    def addressed(self, text):
+        """The text with the address of the coordinator that runs, if one does."""
+        return ADDRESS.sub(self._text(".coordinator") or "127.0.0.1:7070", text)
+
     def run(self, command, limit_s=None):
         """Returns what a command prints, and whether it succeeded."""
-        self.began = True
-        command = ADDRESS.sub(self._text(".coordinator") or "127.0.0.1:7070",
-                              filled(command))
+        command = self.addressed(filled(command))
         if limit_s:
             command = f"timeout -s INT {limit_s} {command}"
         self.write(".command", command)

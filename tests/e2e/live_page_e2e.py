@@ -92,6 +92,14 @@ class OpenTest(LivePage):
         self.assertEqual((entry["job"]["job_id"], entry["job"]["state"],
                           entry["progress"]), ("nightly", "SUCCEEDED", None))
         self.assertNotIn("result", entry["job"])
+        about = entry["about"]
+        self.assertEqual(
+            {key: about[key] for key in about if key != "iteration_time_s"},
+            {"model": "gpt3-1.3b (6 layers)", "cluster": "c1-compute-het",
+             "num_gpus": 8, "global_batch_size": 32, "fits": True})
+        self.assertEqual(
+            about["iteration_time_s"],
+            json.loads(self.read("plan.json"))["evaluation"]["iteration_time_s"])
 
         report = self.json("/api/reports/nightly")
         self.assertEqual(report["format_version"], "tangram.report/v1")

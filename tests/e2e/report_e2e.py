@@ -3,9 +3,10 @@
 import json
 import os
 import re
+import shlex
 
 import harness
-from harness import BAD_INPUT, CLUSTER, Folder, JOB, OK
+from harness import BAD_INPUT, CLUSTER, Folder, JOB, MODEL, OK
 
 
 class ReportTest(Folder):
@@ -49,6 +50,22 @@ class ReportTest(Folder):
                          int(plan["stats"]["pairs"]))
         self.assertEqual([i["name"] for i in shown["islands"]],
                          [i["name"] for i in plan["islands"]])
+
+    def test_has_commands_that_run_the_plan_whatever_its_file_is_called(self):
+        name = "it's a plan; x.json"
+        self.tangram("plan", *CLUSTER, *MODEL, "--quiet", "--output", name)
+        self.tangram("report", name, "-o", "r.html")
+        runs = self.data("r.html")["plans"][0]["run"]
+        self.assertTrue(runs)
+        for run in runs:
+            program, *arguments = shlex.split(run["command"])
+            self.assertEqual(program, "tangram")
+            self.assertIn(run["framework"], arguments)
+            self.tangram(*arguments)
+            self.assertEqual("--allow-lossy" in arguments, bool(run["losses"]))
+        # No framework runs a plan that is cut inside layers.
+        self.tangram("report", "plan.json", "-o", "r.html")
+        self.assertEqual(self.data("r.html")["plans"][0]["run"], [])
 
     def test_timeline_has_every_pass(self):
         self.tangram("report", "plan.json", "-o", "r.html")

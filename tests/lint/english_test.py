@@ -90,6 +90,7 @@ FOLDERS = [
     "docs/schedules.md",
     "docs/search-speed.md",
     "docs/security.md",
+    "docs/tasks",
     "docs/tutorial.md",
     "docs/validation.md",
     "docs/writing-an-adapter.md",

@@ -46,7 +46,7 @@ export interface Progress {
   best_iteration_time_s?: number;
 }
 
-// What was asked, and the answer of a job that succeeded.
+// The question of a job, and the answer if it succeeded.
 export interface About {
   model?: string;
   cluster?: string;

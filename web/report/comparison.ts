@@ -133,7 +133,7 @@ function areOneJob(plans: Plan[]): boolean {
 export function comparison(plans: Plan[]): HTMLElement {
   const isOneJob = areOneJob(plans);
   const columns: Column[] = [
-    { title: "" },
+    { title: "figure" },
     ...plans.map((plan) => ({ title: plan.name, isNumber: true })),
   ];
   const job = (plan: Plan) =>

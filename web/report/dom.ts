@@ -89,7 +89,7 @@ export function table(
   const alignment = (c: number) => (columns[c].isNumber ? "number" : undefined);
   return el(
     "div",
-    { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
+    { class: "scroll", tabindex: 0, role: "region", "aria-label": `Table: ${caption}` },
     el(
       "table",
       {},

@@ -16,6 +16,13 @@ export function seconds(value: number): string {
   return inUnits(value, [[1, "s"], [1e-3, "ms"], [1e-6, "µs"]]);
 }
 
+// Returns "23.2 – 61.1 s".
+export function secondsRange(low: number, high: number): string {
+  const [from, to] = [seconds(low), seconds(high)];
+  const unit = (text: string) => text.slice(text.indexOf(" "));
+  return `${unit(from) === unit(to) ? from.slice(0, from.indexOf(" ")) : from} – ${to}`;
+}
+
 export function bytes(value: number): string {
   return inUnits(value, [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"]]);
 }

@@ -32,7 +32,7 @@ export function headline(plan: Plan): HTMLElement[] {
   const s = prediction.iteration_time_s;
   const parts = [el("strong", {}, `${format.seconds(s)} an iteration`)];
   if (band) {
-    const range = `${format.seconds(s * band.time_low)} – ${format.seconds(s * band.time_high)}`;
+    const range = format.secondsRange(s * band.time_low, s * band.time_high);
     parts.push(badge("", `expected ${range}`, "Nine of ten measured times are in this range"));
   }
   const guessed = plan.cluster.assumptions.filter((a) => a.is_link).length;

@@ -95,7 +95,7 @@ export function memorySection(answer: Answer, margin: number): HTMLElement {
     const memory = memories[0];
     const name = `${deviceName(answer, device)} · ${answer.stages[device].gpus_label}`;
     const isOver = memory.peak_bytes > memory.capacity_bytes;
-    const tight = isTight(memory.peak_bytes / memory.capacity_bytes);
+    const tight = !isOver && isTight(memory.peak_bytes / memory.capacity_bytes);
     const lines = describe(name, bytes, memories);
     rows.append(
       withTooltip(

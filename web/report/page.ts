@@ -68,7 +68,11 @@ export class Page {
     if (plans.length > 1) {
       root.append(
         comparison(plans),
-        el("nav", { class: "tabs", role: "tablist", "aria-label": "Plans" }, ...this.tabs),
+        el(
+          "nav",
+          { "aria-label": "Plans" },
+          el("div", { class: "tabs", role: "tablist", "aria-label": "Plans" }, ...this.tabs),
+        ),
       );
     }
     root.append(this.contents, this.body, el("footer", {}, `Tangram ${plans[0].planning.tool_version}`));
@@ -91,8 +95,8 @@ export class Page {
     this.timeline = answer && answer.timeline.length > 0 ? timelineSection(answer) : null;
     const sections = [
       summary(plan),
-      clusterMap(plan),
       runSection(plan),
+      clusterMap(plan),
       answer ? modelCut(plan.model, answer, this.roomFor()) : null,
       this.timeline?.element ?? null,
       answer ? memorySection(answer, memoryMargin(plan)) : null,

@@ -62,9 +62,8 @@ function aboveLowerBound(answer: Answer): string {
 
 // Returns a tile of where nine of ten measured times are expected.
 function expected(iteration_s: number, band: Band): HTMLElement {
-  const low = format.seconds(iteration_s * band.time_low);
-  const high = format.seconds(iteration_s * band.time_high);
-  return tile("Expected", `${low} – ${high}`, "in nine of ten runs");
+  const range = format.secondsRange(iteration_s * band.time_low, iteration_s * band.time_high);
+  return tile("Expected", range, "in nine of ten runs");
 }
 
 function tiles(plan: Plan, answer: Answer): HTMLElement {

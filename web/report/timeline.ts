@@ -21,7 +21,7 @@ export const PAN_STEP = 0.2;
 const WHEEL_ZOOM = 0.0025;
 const OVERVIEW_HEIGHT = 46;
 // The width that the label of a pass needs, on average.
-const LEGIBLE_PASS_PX = 26;
+const LEGIBLE_PASS_PX = 34;
 // [number of rows, height of passes, height of transfers] in pixels; the first
 // entry with at least as many rows applies.
 const ROWS_PX: [number, number, number][] = [[12, 22, 4], [24, 15, 3], [48, 11, 2], [Infinity, 7, 1]];

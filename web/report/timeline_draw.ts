@@ -38,8 +38,10 @@ const SHORT: Record<EventKind, string> = {
 };
 const FONT = "11px system-ui, sans-serif";
 const NARROWEST_GAP_PX = 4;
-const NARROWEST_PASS_PX = 3;
-const BIN_PX = 4;
+const NARROWEST_PASS_PX = 6;
+// A bin holds some passes of each kind, or their shares would depend on its place.
+const PASSES_A_BIN = 8;
+const NARROWEST_BIN_PX = 8;
 
 export function rowHeight(layout: Layout): number {
   return layout.passes + 2 * layout.sends + layout.gap;
@@ -138,9 +140,9 @@ function drawLane(
 
 // Draws, for each bin of pixels, how much of it each kind of pass takes. Passes
 // narrower than a bin would be a moiré.
-function drawOccupancy(context: CanvasRenderingContext2D, layout: Layout, view: View, lanes: Lane[], y: number) {
-  const bins = Math.ceil(layout.width / BIN_PX);
-  const binNs = (view.endNs - view.startNs) / bins;
+function drawOccupancy(context: CanvasRenderingContext2D, layout: Layout, view: View, lanes: Lane[], y: number, binPx: number) {
+  const bins = Math.ceil(layout.width / binPx);
+  const binNs = (binPx / layout.width) * (view.endNs - view.startNs);
   const filled = new Float64Array(bins);
   for (const lane of lanes) {
     const busyNs = new Float64Array(bins);
@@ -157,23 +159,25 @@ function drawOccupancy(context: CanvasRenderingContext2D, layout: Layout, view: 
       const share = Math.min(1 - filled[bin], busyNs[bin] / binNs);
       if (share <= 0) continue;
       const top = y + layout.passes * (1 - filled[bin] - share);
-      context.fillRect(layout.gutter + bin * BIN_PX, top, BIN_PX, layout.passes * share);
+      const left = bin * binPx;
+      const width = Math.min(binPx, layout.width - left);
+      context.fillRect(layout.gutter + left, top, width, layout.passes * share);
       filled[bin] += share;
     }
   }
 }
 
-// Whether the passes of a row are too narrow to be drawn one by one.
-export function isMoire(layout: Layout, view: View, lanes: Lane[]): boolean {
+// Returns the mean width of the passes of the schedule in pixels.
+function passWidth({ rows }: Schedule, layout: Layout, view: View): number {
   let passes = 0;
   let lastedNs = 0;
-  for (const { startsNs, durationsNs, microbatches } of lanes) {
+  for (const { startsNs, durationsNs, microbatches } of rows.flatMap((row) => row.passes)) {
     if (microbatches[0] < 0) continue;
     passes += startsNs.length;
     for (const durationNs of durationsNs) lastedNs += durationNs;
   }
-  const pixelNs = (view.endNs - view.startNs) / layout.width;
-  return passes > 0 && lastedNs / passes < NARROWEST_PASS_PX * pixelNs;
+  if (passes === 0) return Infinity;
+  return ((lastedNs / passes) * layout.width) / (view.endNs - view.startNs);
 }
 
 export interface Picture {
@@ -185,7 +189,7 @@ export interface Picture {
   highlighted: FoundEvent | null;
 }
 
-function drawRow(context: CanvasRenderingContext2D, picture: Picture, row: number) {
+function drawRow(context: CanvasRenderingContext2D, picture: Picture, row: number, passPx: number) {
   const { schedule, layout, view, theme, highlighted } = picture;
   const y = rowTop(layout, row);
   context.fillStyle = theme.muted;
@@ -200,8 +204,9 @@ function drawRow(context: CanvasRenderingContext2D, picture: Picture, row: numbe
   context.textAlign = "center";
   const except = highlighted && highlighted.microbatch >= 0 ? highlighted.microbatch : null;
   const { passes } = schedule.rows[row];
-  if (except === null && isMoire(layout, view, passes)) {
-    drawOccupancy(context, layout, view, passes, y);
+  if (except === null && passPx < NARROWEST_PASS_PX) {
+    const binPx = Math.max(NARROWEST_BIN_PX, Math.round(PASSES_A_BIN * passPx));
+    drawOccupancy(context, layout, view, passes, y, binPx);
     return;
   }
   for (const lane of passes) {
@@ -220,7 +225,9 @@ export function drawSchedule(context: CanvasRenderingContext2D, picture: Picture
   drawAxis(context, layout, view, theme, height);
   context.font = FONT;
   context.textBaseline = "middle";
-  for (let row = 0; row < schedule.rows.length; ++row) drawRow(context, picture, row);
+  // The overview, without an axis, shows the shape of the schedule.
+  const passPx = layout.axis > 0 ? passWidth(schedule, layout, view) : Infinity;
+  for (let row = 0; row < schedule.rows.length; ++row) drawRow(context, picture, row, passPx);
 }
 
 const NAMES: Record<EventKind, string> = {

@@ -44,7 +44,7 @@ export function timelineSection(answer: Answer): TimelineSection {
     button("▶", "Later", () => timeline.pan(PAN_STEP)),
     button("Warm-up", "Show the warm-up", () => timeline.showEnd(true)),
     button("Cool-down", "Show the cool-down", () => timeline.showEnd(false)),
-    button("All", "Show the whole iteration", () => timeline.fit()),
+    button("Whole", "Show the whole iteration", () => timeline.fit()),
   );
   const { num_microbatches, pipeline_microbatch_size, schedule, stages } = answer;
   const batches = `${format.thousands(num_microbatches)} microbatch${num_microbatches === 1 ? "" : "es"}`;

@@ -17,7 +17,7 @@ inline constexpr char kReportFormat[] = "tangram.report/v1";
 struct RunCommand {
   std::string framework;
   std::string command;
-  std::vector<std::string> losses;  // What the framework does otherwise.
+  std::vector<std::string> losses;  // The framework does this otherwise.
   bool reads_data = true;           // The user's.
 };
 
