@@ -175,6 +175,22 @@ class CommandTest(ApiTest):
             0o600)
 
 
+class SliceTest(ApiTest):
+    more = ("--max_concurrent_plans=1", "--job_slice_s=1")
+
+    def test_a_long_job_makes_room_and_goes_on(self):
+        self.add_worker()
+        self.tangram("plan", "--cluster", C1, *LONG_JOB, *self.on, "--job",
+                     "long", "--detach")
+        self.coordinator.wait_for("job started")
+        self.submit("short")
+        self.assertIn("job short: succeeded",
+                      self.tangram("job", "wait", "short", *self.on))
+        self.coordinator.wait_for("job put back")
+        eventually(lambda: self.names("--filter", "state = RUNNING AND "
+                                      "attempts >= 2") == ["long"])
+
+
 @unittest.skipUnless(HAS_GRPC, WHY_NOT)
 class ClientTest(ApiTest):
     more = ("--max_ended_jobs_per_tenant=3", "--worker_wait_s=1")
