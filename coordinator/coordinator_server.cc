@@ -13,12 +13,17 @@
 #include <random>
 #include <thread>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/printable_text.h"
 #include "common/base/status_macros.h"
 #include "common/http/http_server.h"
+#include "common/obs/audit_log.h"
 #include "common/obs/clocks.h"
 #include "common/obs/log.h"
+#include "common/obs/sparse_warning.h"
 #include "common/security/channel.h"
 #include "common/security/listening.h"
 #include "common/sync/mutex.h"
@@ -31,6 +36,7 @@
 #include "coordinator/metrics/service_metrics.h"
 #include "coordinator/planning/plan_job.h"
 #include "coordinator/rest/rest_gateway.h"
+#include "coordinator/rpc/audit_calls.h"
 #include "coordinator/rpc/health_service.h"
 #include "coordinator/rpc/job_service.h"
 #include "coordinator/rpc/job_watchers.h"
@@ -43,6 +49,7 @@
 #include "coordinator/rpc/status_service.h"
 #include "coordinator/rpc/tenant_service.h"
 #include "coordinator/rpc/worker_pool_service.h"
+#include "coordinator/store/job_feed.h"
 #include "coordinator/web/live_page.h"
 #include "coordinator/webhooks/webhook_sender.h"
 
@@ -57,10 +64,14 @@ constexpr std::chrono::seconds kShutdownGrace(1);
 constexpr double kStopTimeoutS = 5;
 // Looks about once a second for changes by other coordinators.
 constexpr int kTicksBetweenLooks = 4;
+// Looks at what hardly ever changes, or is told, about twice a minute.
+constexpr int kTicksBetweenRareLooks = 120;
 // Plans and large messages are freed in small pieces, which the allocator
 // keeps. Giving them back to the system takes milliseconds, so it is done when
 // a plan has ended and every 5 s.
 constexpr int kTicksBetweenTrims = 20;
+// Callers choose the methods that they name.
+constexpr size_t kMaxMethodBytes = 256;
 // Jobs deleted at once. So few hardly delay other calls of the store.
 constexpr int kForgottenJobs = 100;
 // Threads that use the store: a call that waits for a lock of the database does
@@ -89,6 +100,10 @@ double UnixSeconds() {
   return std::chrono::duration<double>(
              std::chrono::system_clock::now().time_since_epoch())
       .count();
+}
+
+std::string NameOfCode(const absl::Status& status) {
+  return absl::AsciiStrToLower(absl::StatusCodeToString(status.code()));
 }
 
 // Returns a name that no other process has or had.
@@ -165,7 +180,8 @@ class Server : public CoordinatorServer {
                                .metrics = metrics_,
                                .turns = turns_,
                                .now_s = SteadySeconds,
-                               .cost_limits = options.cost_limits},
+                               .cost_limits = options.cost_limits,
+                               .limits = options.plan_limits},
                               traces_),
              .is_able = [this] { return pool_.HasWorkers(); },
              .on_change =
@@ -230,7 +246,8 @@ class Server : public CoordinatorServer {
              .budget = budget_,
              .share_answers = options.share_answers,
              .cost_limits = options.cost_limits,
-             .max_plan_s = options.max_plan_s})) {}
+             .max_plan_s = options.max_plan_s,
+             .limits = options.plan_limits})) {}
 
   ~Server() override {
     http_server_.reset();
@@ -250,6 +267,10 @@ class Server : public CoordinatorServer {
   }
 
   absl::Status Listen(const CoordinatorOptions& options) {
+    if (!options.audit.file.empty()) {
+      TANGRAM_ASSIGN_OR_RETURN(audit_, AuditLog::Open(options.audit));
+    }
+    cert_file_ = options.tls.cert_file;
     TANGRAM_RETURN_IF_ERROR(
         CheckLivePageAddress(options.http_listen, options.tls, options.auth));
     TANGRAM_RETURN_IF_ERROR(
@@ -257,9 +278,8 @@ class Server : public CoordinatorServer {
     TANGRAM_RETURN_IF_ERROR(ListenForProbes(options.health_listen));
     TANGRAM_ASSIGN_OR_RETURN(
         const auto credentials,
-        ListeningCredentials(
-            options.listen, options.tls,
-            options.auth.IsOpen() ? nullptr : CreateCallGate(*authenticator_)));
+        ListeningCredentials(options.listen, options.tls,
+                             options.auth.IsOpen() ? nullptr : Gate()));
     grpc::ServerBuilder builder;
     ApplySettings(builder);
     if (!options.reflection) LeaveOutReflection(builder);
@@ -270,7 +290,7 @@ class Server : public CoordinatorServer {
     // Otherwise two coordinators would share one port without a word.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddListeningPort(options.listen, credentials, &port_);
-    MeasureCalls(builder, all_metrics_);
+    InterceptCalls(builder);
     builder.RegisterService(worker_service_.get());
     builder.RegisterService(planner_service_.get());
     builder.RegisterService(job_service_.get());
@@ -285,6 +305,7 @@ class Server : public CoordinatorServer {
     }
     TANGRAM_RETURN_IF_ERROR(ServePage(options));
     TANGRAM_RETURN_IF_ERROR(ServeRest(options));
+    ListenToOthers(options.state.database);
     ticker_ = std::jthread([this](const std::stop_token& stop) { Tick(stop); });
     return absl::OkStatus();
   }
@@ -312,6 +333,53 @@ class Server : public CoordinatorServer {
   }
 
  private:
+  std::shared_ptr<grpc::AuthMetadataProcessor> Gate() {
+    return CreateCallGate(*authenticator_, [this](absl::string_view path,
+                                                  const absl::Status& why) {
+      Record({.method = PrintableText(path, kMaxMethodBytes),
+              .code = NameOfCode(why)});
+    });
+  }
+
+  void InterceptCalls(grpc::ServerBuilder& builder) {
+    std::vector<
+        std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
+        creators;
+    creators.push_back(CreateCallMeter(all_metrics_));
+    if (audit_ != nullptr) {
+      creators.push_back(CreateCallAuditor(
+          [this](const AuditedCall& call) { audit_->Write(call); },
+          *authenticator_));
+    }
+    builder.experimental().SetInterceptorCreators(std::move(creators));
+  }
+
+  // Takes a call that the interceptors do not see: one that the gate refused,
+  // or a reading of the page.
+  void Record(const AuditedCall& call) {
+    metrics_.OnAuthenticationFailure(call.code);
+    if (audit_ != nullptr) audit_->Write(call);
+  }
+
+  // Coordinators that share a database tell each other of changes at once.
+  void ListenToOthers(const std::string& database) {
+    if (database.empty()) return;
+    feed_ = JobFeed::Start(
+        {.connection = database,
+         .on_state =
+             [this](const std::string& id) {
+               runner_.Wake();
+               id.empty() ? watchers_.NotifyAll() : watchers_.Notify(id);
+             },
+         .on_progress = [this](const std::string& id) { watchers_.Notify(id); },
+         .on_connection =
+             [](const absl::Status& status) {
+               static SparseWarning& warning = *new SparseWarning(
+                   "other coordinators are not heard at once");
+               if (!status.ok()) warning.Tell(status.ToString());
+             }});
+  }
+
   absl::Status ListenForProbes(const std::string& address) {
     if (address.empty()) return absl::OkStatus();
     grpc::ServerBuilder builder;
@@ -332,12 +400,14 @@ class Server : public CoordinatorServer {
     if (options.http_listen.empty()) return absl::OkStatus();
     TANGRAM_ASSIGN_OR_RETURN(
         http_server_,
-        HttpServer::Start(options.http_listen, kPageThreads,
-                          CreateLivePage({.jobs = *state_.jobs,
-                                          .status = status_,
-                                          .authenticator = *authenticator_,
-                                          .only_as_this_machine = IsLoopback(
-                                              options.http_listen)})));
+        HttpServer::Start(
+            options.http_listen, kPageThreads,
+            CreateLivePage(
+                {.jobs = *state_.jobs,
+                 .status = status_,
+                 .authenticator = *authenticator_,
+                 .on_call = [this](const AuditedCall& call) { Record(call); },
+                 .only_as_this_machine = IsLoopback(options.http_listen)})));
     return absl::OkStatus();
   }
 
@@ -367,10 +437,14 @@ class Server : public CoordinatorServer {
       pool_.Tick();
       if (++ticks % kTicksBetweenLooks == 0) {
         admission_.Tick();
-        watchers_.NotifyAll();
+        if (feed_ == nullptr || !feed_->is_listening() ||
+            ticks % kTicksBetweenRareLooks == 0) {
+          watchers_.NotifyAll();
+        }
         SetGauges();
         LookAtJobs();
       }
+      if (ticks % kTicksBetweenRareLooks == 0) LookAtCertificate();
       const int64_t ended = executor_.num_ended();
       if (ended > trimmed || ticks % kTicksBetweenTrims == 0) malloc_trim(0);
       trimmed = ended;
@@ -382,6 +456,13 @@ class Server : public CoordinatorServer {
     metrics_.SetPool(pool_.Counts());
     metrics_.SetPlans(executor_.num_running(), executor_.num_waiting());
     metrics_.SetJobs(runner_.num_running());
+  }
+
+  void LookAtCertificate() {
+    if (cert_file_.empty()) return;
+    const auto end_s = CertificatesEndS("--tls_cert_file", cert_file_);
+    // While it cannot be read, the last one is in force.
+    if (end_s.ok()) metrics_.SetCertificateEnd(*end_s);
   }
 
   // Runs in another thread, because the database may be slow.
@@ -406,6 +487,8 @@ class Server : public CoordinatorServer {
   }
 
   Metrics& all_metrics_;
+  std::unique_ptr<AuditLog> audit_;  // Null: none.
+  std::string cert_file_;            // Empty: plain text.
   CoordinatorState state_;
   const std::unique_ptr<Authenticator> authenticator_;
   const double keep_jobs_s_;
@@ -442,6 +525,7 @@ class Server : public CoordinatorServer {
   int port_ = 0;
   std::unique_ptr<RestGateway> rest_gateway_;
   std::unique_ptr<HttpServer> http_server_;
+  std::unique_ptr<JobFeed> feed_;  // Null: nobody shares the jobs.
   std::jthread ticker_;
 };
 

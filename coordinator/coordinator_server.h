@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "common/obs/audit_log.h"
 #include "common/obs/metrics.h"
 #include "common/security/tls_files.h"
 #include "coordinator/auth/authenticator.h"
@@ -22,6 +23,8 @@ struct CoordinatorOptions {
   std::string listen = "127.0.0.1:0";
   TlsFiles tls;  // Without a certificate: plain text.
   AuthenticatorOptions auth;
+  // Record of all calls; no file: none.
+  AuditLogOptions audit;
   TenantLimits tenant_limits;
   // Address of gRPC health alone, in plain text, for probes; empty: none.
   std::string health_listen;
@@ -38,8 +41,9 @@ struct CoordinatorOptions {
   int max_queued_plans = 256;
   // Memory of all requests that have arrived and not ended; 0: no limit.
   int64_t requests_bytes = int64_t{256} << 20;
-  int64_t tenant_requests_bytes = 0;         // Those of one tenant; 0: as all.
-  CostLimits cost_limits;                    // Limits of one plan.
+  int64_t tenant_requests_bytes = 0;  // Those of one tenant; 0: as all.
+  CostLimits cost_limits;             // Larger plans are refused.
+  PlanLimits plan_limits;             // Plans beyond them are ended.
   int64_t cache_bytes = int64_t{256} << 20;  // Cache of workers' answers.
   // Cache of answers to plan requests.
   int64_t plan_cache_bytes = int64_t{64} << 20;

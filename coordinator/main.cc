@@ -61,6 +61,12 @@ ABSL_FLAG(std::string, jwt_keys_file, "",
           "File with the JSON Web Key Set of the issuer of web tokens.");
 ABSL_FLAG(std::string, jwt_issuer, "", "Required \"iss\" of web tokens.");
 ABSL_FLAG(std::string, jwt_audience, "", "Required \"aud\" of web tokens.");
+ABSL_FLAG(
+    std::string, audit_log, "",
+    "File that records every call: who, what, from where, as JSON, a line "
+    "each. Empty: none.");
+ABSL_FLAG(int64_t, audit_log_mb, tangram::AuditLogOptions().max_bytes >> 20,
+          "Size of --audit_log before the next file begins; ten are kept.");
 ABSL_FLAG(int, max_jobs_per_tenant, 1000,
           "Limit on the unfinished jobs of a tenant; more are refused. 0: no "
           "limit.");
@@ -124,6 +130,13 @@ ABSL_FLAG(int64_t, max_plan_pairs, 0,
           "are refused. 0: no limit.");
 ABSL_FLAG(int64_t, max_plan_mb, 0,
           "Limit on the memory of a plan; larger plans are refused. 0: no "
+          "limit.");
+ABSL_FLAG(
+    int64_t, plan_memory_mb, tangram::PlanLimits().max_bytes >> 20,
+    "Memory that a plan may hold while it computes; one that takes more is "
+    "ended. 0: no limit.");
+ABSL_FLAG(double, plan_cpu_s, tangram::PlanLimits().max_cpu_s,
+          "CPU time that a plan may take; one that takes more is ended. 0: no "
           "limit.");
 ABSL_FLAG(int64_t, cache_mb, 256, "Memory for cached answers of workers.");
 ABSL_FLAG(int64_t, plan_cache_mb, 64,
@@ -208,18 +221,21 @@ absl::Status CheckFlags() {
       {"max_job_s", absl::GetFlag(FLAGS_max_job_s)},
       {"job_slice_s", absl::GetFlag(FLAGS_job_slice_s)},
       {"job_worker_wait_s", absl::GetFlag(FLAGS_job_worker_wait_s)},
+      {"plan_cpu_s", absl::GetFlag(FLAGS_plan_cpu_s)},
       {"keep_jobs_days", absl::GetFlag(FLAGS_keep_jobs_days)}};
   for (const auto& [flag, value] : counts_and_times) {
     TANGRAM_RETURN_IF_ERROR(CheckFlagNotNegative(flag, value));
   }
   const std::pair<const char*, int64_t> megabytes[] = {
       {"cache_mb", absl::GetFlag(FLAGS_cache_mb)},
+      {"audit_log_mb", absl::GetFlag(FLAGS_audit_log_mb)},
       {"max_requests_mb", absl::GetFlag(FLAGS_max_requests_mb)},
       {"max_requests_mb_per_tenant",
        absl::GetFlag(FLAGS_max_requests_mb_per_tenant)},
       {"max_stored_mb_per_tenant",
        absl::GetFlag(FLAGS_max_stored_mb_per_tenant)},
       {"max_plan_mb", absl::GetFlag(FLAGS_max_plan_mb)},
+      {"plan_memory_mb", absl::GetFlag(FLAGS_plan_memory_mb)},
       {"plan_cache_mb", absl::GetFlag(FLAGS_plan_cache_mb)},
       {"stored_answers_mb", absl::GetFlag(FLAGS_stored_answers_mb)}};
   for (const auto& [flag, value] : megabytes) {
@@ -227,6 +243,9 @@ absl::Status CheckFlags() {
   }
   TANGRAM_RETURN_IF_ERROR(
       CheckFlagAtMost("drain_s", absl::GetFlag(FLAGS_drain_s), kLongestWaitS));
+  if (const int64_t mb = absl::GetFlag(FLAGS_audit_log_mb); mb < 1) {
+    return FieldError("--audit_log_mb", mb, "a positive integer");
+  }
   if (const int plans = absl::GetFlag(FLAGS_max_concurrent_plans); plans < 1) {
     return FieldError("--max_concurrent_plans", plans, "a positive integer");
   }
@@ -287,6 +306,8 @@ CoordinatorOptions OptionsFromFlags() {
                .web_token_rules = {.issuer = absl::GetFlag(FLAGS_jwt_issuer),
                                    .audience =
                                        absl::GetFlag(FLAGS_jwt_audience)}},
+      .audit = {.file = absl::GetFlag(FLAGS_audit_log),
+                .max_bytes = absl::GetFlag(FLAGS_audit_log_mb) << 20},
       .tenant_limits =
           {.max_unfinished_jobs = absl::GetFlag(FLAGS_max_jobs_per_tenant),
            .max_ended_jobs = absl::GetFlag(FLAGS_max_ended_jobs_per_tenant),
@@ -310,6 +331,8 @@ CoordinatorOptions OptionsFromFlags() {
                                << 20,
       .cost_limits = {.max_pairs = absl::GetFlag(FLAGS_max_plan_pairs),
                       .max_bytes = absl::GetFlag(FLAGS_max_plan_mb) << 20},
+      .plan_limits = {.max_bytes = absl::GetFlag(FLAGS_plan_memory_mb) << 20,
+                      .max_cpu_s = absl::GetFlag(FLAGS_plan_cpu_s)},
       .cache_bytes = absl::GetFlag(FLAGS_cache_mb) << 20,
       .plan_cache_bytes = absl::GetFlag(FLAGS_plan_cache_mb) << 20,
       .share_answers = absl::GetFlag(FLAGS_share_answers),

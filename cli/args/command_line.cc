@@ -43,10 +43,11 @@ void AddEvaluate(CLI::App& app, EvaluateOptions& evaluate) {
   AddCluster(app, evaluate.cluster, /*required=*/false);
   AddProfiles(app, evaluate.cluster);
   AddModel(app, evaluate.model, /*required=*/false);
+  AddAnswer(app, evaluate.answer);
   app.add_option("--timeline", evaluate.timeline_file,
                  "Write the schedule of one iteration as a Chrome trace")
       ->type_name("FILE");
-  app.add_option("--output", evaluate.output_file,
+  app.add_option("-o,--output", evaluate.output_file,
                  "Write the plan with its new evaluation; -: to standard "
                  "output")
       ->type_name("FILE");
@@ -151,7 +152,7 @@ void AddValidate(CLI::App& app, ValidateOptions& validate) {
       ->check(CLI::NonNegativeNumber);
   app.add_flag("--markdown", validate.markdown,
                "Print only the table of scores, as Markdown");
-  app.add_option("--output", validate.output_file,
+  app.add_option("-o,--output", validate.output_file,
                  "Write measured and predicted values of each row as CSV; to a "
                  "name that ends in .yaml, the fitted constants")
       ->type_name("FILE");
@@ -246,6 +247,7 @@ class Parser {
     explain->add_option("plan", explain_.plan_file, "Plan file")
         ->required()
         ->type_name("PLAN.json");
+    AddAnswer(*explain, explain_.answer);
     explain
         ->add_option("--against", explain_.against_file,
                      "Compare with this plan")

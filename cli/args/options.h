@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "cli/args/detail.h"
 #include "cli/args/job_options.h"
 #include "cli/args/job_settings.h"
 #include "common/security/channel.h"
@@ -64,6 +65,13 @@ struct ConstraintChoice {
   std::optional<std::string> recompute;
 };
 
+// The questions about an answer, and how much of it is printed.
+struct AnswerChoice {
+  std::optional<double> tokens;  // To train; empty: not said.
+  std::string prices;            // As in FrontierOptions.
+  Detail detail = Detail::kUsual;
+};
+
 // When a progress line is drawn; kAuto: if standard error is a terminal.
 enum class ProgressMode { kAuto, kAlways, kNever };
 // The format of a trace: Chrome's JSON, or OpenTelemetry's (OTLP).
@@ -95,8 +103,8 @@ struct PlanOptions {
   std::string trace_file;           // Trace of planning; empty: none.
   TraceFormat trace_format = TraceFormat::kChrome;
   ProgressMode progress = ProgressMode::kAuto;
-  bool verbose = false;  // Print where planning time went.
-  bool quiet = false;    // Print no plan and no progress.
+  AnswerChoice answer;
+  bool quiet = false;  // Print no plan and no progress.
 };
 
 // One request for several planners. `plan` holds the options of the request, of
@@ -132,12 +140,14 @@ struct EvaluateOptions {
   std::string plan_file;
   ClusterChoice cluster;  // Empty file: the plan file's.
   ModelChoice model;      // Empty name: the plan file's.
+  AnswerChoice answer;
   std::string timeline_file;
   std::string output_file;
 };
 
 struct ExplainOptions {
   std::string plan_file;
+  AnswerChoice answer = {.detail = Detail::kAll};
   std::string against_file;
 };
 

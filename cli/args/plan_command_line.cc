@@ -168,10 +168,9 @@ void AddPlan(CLI::App& app, PlanOptions& plan) {
                  "Write what planning spent its time on; -: to standard output")
       ->type_name("FILE");
   AddTraceFormat(app, "--trace-format", plan.trace_format);
-  app.add_flag("--verbose", plan.verbose,
-               "Print where planning time went and what each step left");
   app.add_flag("--quiet", plan.quiet, "Print no plan and no progress");
   AddProgress(app, plan.progress);
+  AddAnswer(app, plan.answer);
 }
 
 }  // namespace tangram

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "cli/commands/answer.h"
 #include "cli/commands/commands.h"
 #include "cli/files/plan_files.h"
 #include "cli/files/trace_file.h"
@@ -41,7 +42,10 @@ CommandResult PrintResult(const v1::Job& job, const std::string& output_file,
   TANGRAM_ASSIGN_OR_RETURN(const PlanFile file, ResultOf(job));
   TANGRAM_RETURN_IF_ERROR(
       WriteOutputs({.plan_file = output_file}, file, {}, console.out));
-  if (!IsStandardOutput(output_file)) PrintPlanFile(file, console);
+  if (!IsStandardOutput(output_file)) {
+    TANGRAM_RETURN_IF_ERROR(
+        PrintAnswerOf(file, AnswerChoice(), output_file, console));
+  }
   return file.result.has_plan() ? ExitCode::kOk : ExitCode::kNoPlan;
 }
 

@@ -1,11 +1,16 @@
 #include "common/http/http_server.h"
 
 #include <microhttpd.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdarg>
 #include <cstddef>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -42,6 +47,23 @@ constexpr std::pair<const char*, const char*> kHeaders[] = {
     {"Referrer-Policy", "no-referrer"},
     {"Connection", "close"}};
 
+// Returns "127.0.0.1:1234"; empty: not known.
+std::string PeerOf(MHD_Connection* connection) {
+  const MHD_ConnectionInfo* info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  if (info == nullptr || info->client_addr == nullptr) return "";
+  const sockaddr* address = info->client_addr;
+  char host[NI_MAXHOST];
+  char port[NI_MAXSERV];
+  const socklen_t length = address->sa_family == AF_INET6 ? sizeof(sockaddr_in6)
+                                                          : sizeof(sockaddr_in);
+  if (getnameinfo(address, length, host, sizeof(host), port, sizeof(port),
+                  NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    return "";
+  }
+  return absl::StrCat(host, ":", port);
+}
+
 MHD_Result Send(MHD_Connection* connection, const HttpResponse& response) {
   MHD_Response* sent = MHD_create_response_from_buffer(
       response.body.size(), const_cast<char*>(response.body.data()),
@@ -74,12 +96,13 @@ MHD_Result Handle(void* handler, MHD_Connection* connection, const char* path,
                              .content_type = "text/plain",
                              .body = "expected GET\n"});
   }
-  return Send(connection,
-              (*static_cast<HttpHandler*>(handler))(
-                  {.path = path,
-                   .host = Header(connection, MHD_HTTP_HEADER_HOST),
-                   .authorization =
-                       Header(connection, MHD_HTTP_HEADER_AUTHORIZATION)}));
+  return Send(
+      connection,
+      (*static_cast<HttpHandler*>(handler))(
+          {.path = path,
+           .host = Header(connection, MHD_HTTP_HEADER_HOST),
+           .authorization = Header(connection, MHD_HTTP_HEADER_AUTHORIZATION),
+           .peer = PeerOf(connection)}));
 }
 
 void NoteConnection(void* open, MHD_Connection* connection, void** /*state*/,
