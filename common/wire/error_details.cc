@@ -72,7 +72,8 @@ absl::string_view FieldOf(absl::string_view message) {
     const size_t colon = before.find(": ", begin);
     if (colon == absl::string_view::npos || colon == begin) break;
     const absl::string_view part = before.substr(begin, colon - begin);
-    if (absl::StrContains(part, ' ')) break;
+    // A quoted text is a value.
+    if (absl::StrContains(part, ' ') || part[0] == '"') break;
     end = colon;
     begin = colon + 2;
   }

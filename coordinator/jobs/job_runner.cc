@@ -1,5 +1,6 @@
 #include "coordinator/jobs/job_runner.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <utility>
@@ -219,17 +220,22 @@ void JobRunner::HeedChanges(const Job& held, Running& running, double now_s) {
 }
 
 // Puts the job that has run for longest back if its time is up and another one
-// waits for the place.
+// waits for the place. A job may run for as long as all its attempts before, so
+// that each gets further than the last one, and in all takes no more than twice
+// the time that it needs.
 void JobRunner::PutOneBack() {
   if (options_.slice_s <= 0) return;
   Job longest;
   bool is_full = false;
   {
     const MutexLock lock(mutex_);
-    double since_s = NowS() - options_.slice_s;
+    const double now_s = NowS();
+    double longest_s = 0;
     for (const auto& [id, running] : running_) {
-      if (running.must_stop || running.began_s > since_s) continue;
-      since_s = running.began_s;
+      const double ran_s = now_s - running.began_s;
+      const double slice_s = std::max(options_.slice_s, running.job.ran_s);
+      if (running.must_stop || ran_s < slice_s || ran_s < longest_s) continue;
+      longest_s = ran_s;
       longest = running.job;
     }
     is_full = static_cast<int>(running_.size()) >= options_.num_threads;

@@ -49,8 +49,9 @@ struct JobRunnerOptions {
   // probably kills them, and the jobs beside it too. Set high, because most
   // coordinator losses are not the job's fault.
   int max_losses = 20;
-  // A job that ran for so long is put back if another waits that could take its
-  // place; 0: never. Answers of workers are kept elsewhere.
+  // A job that ran for so long, and for as long as all its attempts before, is
+  // put back if another waits that could take its place; 0: never. Answers of
+  // workers are kept elsewhere.
   double slice_s = 0;
   // A job that ran for so long in all fails; 0: no limit.
   double max_run_s = 0;

@@ -284,6 +284,8 @@ absl::StatusOr<std::string> AnswerOf(const HttpRule& rule,
   }
   pb::util::JsonPrintOptions options;
   options.preserve_proto_field_names = true;
+  // As plan files have them.
+  options.always_print_primitive_fields = true;
   std::string json;
   const auto status = pb::util::BinaryToJsonString(
       &Resolver(), UrlOfType(*type), part, &json, options);

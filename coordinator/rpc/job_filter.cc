@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -48,7 +49,10 @@ constexpr char kFields[] =
     "finished_s, deadline_s or labels.NAME";
 
 absl::Status BadFilter(absl::string_view found, absl::string_view expected) {
-  return FieldError("filter", absl::StrCat("\"", found, "\""), expected);
+  return FieldError(
+      "filter",
+      absl::StrCat("\"", absl::CHexEscape(found.substr(0, 100)), "\""),
+      expected);
 }
 
 struct Token {

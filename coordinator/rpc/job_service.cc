@@ -51,7 +51,7 @@ using RawJobs = v1::Jobs::WithRawCallbackMethod_SubmitJob<
 // Jobs that one call of ListJobs reads at most while it looks for those that a
 // filter takes. Beyond them, a page has fewer jobs and a token.
 constexpr int kMaxReadJobs = 5000;
-constexpr int kReadAtOnce = 500;
+constexpr int kReadAtOnce = 100;
 // A tenant at its limit has a place again when a call or a job ends.
 constexpr double kBusyDelayS = 5;
 

@@ -38,7 +38,7 @@ int64_t MemoryBudget::max_bytes() const {
 }
 
 bool MemoryBudget::HasRoom(const std::string& tenant, int64_t more) {
-  if (max_of_tenant_ == 0) return true;
+  if (max_of_tenant_ == 0 || tenant.empty()) return true;
   const auto used = used_by_tenant_.find(tenant);
   return (used == used_by_tenant_.end() ? 0 : used->second) + more <=
          max_of_tenant_;

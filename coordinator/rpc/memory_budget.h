@@ -16,7 +16,8 @@ namespace tangram {
 // The memory that the requests of all callers may take at a time. Thread-safe.
 class MemoryBudget {
  public:
-  // `max_of_tenant` is the part of one tenant. 0: no limit.
+  // `max_of_tenant` is the part of one tenant; calls without one have all. 0:
+  // no limit.
   explicit MemoryBudget(int64_t max_bytes, int64_t max_of_tenant = 0)
       : max_bytes_(max_bytes), max_of_tenant_(max_of_tenant) {}
 

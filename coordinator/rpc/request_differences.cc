@@ -69,6 +69,12 @@ class Differences : public MessageDifferencer::Reporter {
   }
   void ReportModified(const Message& kept, const Message& now,
                       const Path& path) override {
+    // Fields of messages are reported themselves.
+    const FieldDescriptor* field = path.back().field;
+    if (field == nullptr ||
+        field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+      return;
+    }
     Add(path, absl::StrCat(
                   TextOfValue(kept, path.back(), path.back().index), ", now ",
                   TextOfValue(now, path.back(), path.back().new_index)));

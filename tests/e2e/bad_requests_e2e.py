@@ -252,9 +252,18 @@ class BadRequestsTest(Folder):
             self.expect(invalid, SUBMIT, submit, "job_id: ")
             self.expect(grpc.StatusCode.NOT_FOUND, GET,
                         calls.jobs.GetJobRequest(job_id=name), "job_id: ")
-        for size in -1, 101, MAX_INT:
+        self.expect(invalid, LIST,
+                    calls.jobs.ListJobsRequest(page_size=-1), "page_size")
+        for field, value in (("page_token", "x"), ("filter", "colour = red"),
+                             ("filter", "(" * 500), ("filter", "x" * 5000),
+                             ("order_by", "state")):
             self.expect(invalid, LIST,
-                        calls.jobs.ListJobsRequest(page_size=size), "page_size")
+                        calls.jobs.ListJobsRequest(**{field: value}), field)
+        for field, value in (("timeout_s", float("nan")), ("timeout_s", -1),
+                             ("keep_s", float("inf")), ("labels", {"a b": ""}),
+                             ("labels", {"a": "\n"})):
+            self.expect(invalid, SUBMIT, calls.jobs.SubmitJobRequest(
+                job_id="a", request=self.good, **{field: value}), field)
         self.expect(invalid, LIST, calls.jobs.ListJobsRequest(states=[77]),
                     "states")
         self.answers()

@@ -66,6 +66,11 @@ class ApiTest(Folder):
         self.tangram("plan", *CLUSTER, *JOB, *self.on, "--job", name,
                      "--detach", *more)
 
+    def cancel(self, name):
+        self.tangram("job", "cancel", name, *self.on)
+        waited = self.run_tangram("job", "wait", name, *self.on)
+        self.assertEqual(waited.returncode, harness.INTERRUPTED, waited.stderr)
+
     def names(self, *arguments):
         return [line.split()[0] for line in self.tangram(
             "job", "list", *self.on, *arguments).splitlines()[1:]]
@@ -85,19 +90,19 @@ class CommandTest(ApiTest):
         self.fails(BAD_INPUT, "filter: \"colour\"; expected", "job", "list",
                    *self.on, "--filter", "colour = red")
 
-        self.assertIn("job a: queued", self.tangram(
+        self.assertRegex(self.tangram(
             "job", "update", "a", *self.on, "--priority", "9", "--label",
-            "run=8"))
+            "run=8"), "job a: (queued|running)")
         self.assertEqual(self.names("--filter", "priority = 9"), ["a"])
         self.assertEqual(self.names("--filter", "labels.team = vision"), [])
         self.fails(BAD_INPUT, "nothing to change", "job", "update", "a",
                    *self.on)
 
         self.fails(BAD_INPUT, "has not ended", "job", "delete", "a", *self.on)
-        self.tangram("job", "cancel", "a", *self.on)
+        self.cancel("a")
         self.assertIn("job a: queued", self.tangram("job", "retry", "a",
                                                     *self.on))
-        self.tangram("job", "cancel", "a", *self.on)
+        self.cancel("a")
         self.tangram("job", "delete", "a", *self.on)
         self.assertEqual(self.names(), ["b"])
         self.fails(BAD_INPUT, "is unknown", "job", "delete", "a", *self.on)
@@ -124,8 +129,9 @@ class CommandTest(ApiTest):
 
     def test_another_request_is_told_what_differs(self):
         self.submit("a")
-        other = self.run_tangram("plan", *CLUSTER, *JOB, "--global-batch", "64",
-                                 *self.on, "--job", "a", "--detach")
+        other = self.run_tangram(
+            "plan", *CLUSTER, *["64" if word == "32" else word for word in JOB],
+            *self.on, "--job", "a", "--detach")
         self.assertEqual(other.returncode, BAD_INPUT)
         self.assertIn("training.global_batch_size (32, now 64)", other.stderr)
 
@@ -167,6 +173,22 @@ class CommandTest(ApiTest):
         self.assertEqual(
             stat.S_IMODE(os.stat(os.path.join(state, "jobs.db")).st_mode),
             0o600)
+
+
+class SliceTest(ApiTest):
+    more = ("--max_concurrent_plans=1", "--job_slice_s=1")
+
+    def test_a_long_job_makes_room_and_goes_on(self):
+        self.add_worker()
+        self.tangram("plan", "--cluster", C1, *LONG_JOB, *self.on, "--job",
+                     "long", "--detach")
+        self.coordinator.wait_for("job started")
+        self.submit("short")
+        self.assertIn("job short: succeeded",
+                      self.tangram("job", "wait", "short", *self.on))
+        self.coordinator.wait_for("job put back")
+        eventually(lambda: self.names("--filter", "state = RUNNING AND "
+                                      "attempts >= 2") == ["long"])
 
 
 @unittest.skipUnless(HAS_GRPC, WHY_NOT)

@@ -125,6 +125,15 @@ void WriteRequests(const Path& out, const std::string& name,
   *submit.mutable_request() = request;
   Write(out / "job_requests_fuzz" / name,
         std::string(1, '\0') + submit.SerializeAsString());
+  v1::ListJobsRequest list;
+  list.set_filter("state = FAILED AND (labels.run = 7 OR NOT labels:team)");
+  list.set_order_by("priority desc");
+  list.mutable_read_mask()->add_paths("job_id");
+  Write(out / "job_requests_fuzz" / "list",
+        std::string(1, '\1') + list.SerializeAsString());
+  Write(
+      out / "job_requests_fuzz" / "rest",
+      "\3{\"job_id\":\"a\",\"request\":{\"training\":{\"sequenceLength\":1}}}");
   Write(out / "coordinator_message_fuzz" / name,
         FromCoordinator(request).SerializeAsString());
 }

@@ -355,6 +355,23 @@ TEST_F(JobRunnerTest, AJobMakesRoomForOthersWhenItsTimeIsUp) {
   EXPECT_EQ(store_.Await("a", JobState::kCancelled).ran_s, 1e-3);
 }
 
+// Otherwise two jobs could put each other back for ever.
+TEST_F(JobRunnerTest, AJobRunsForAtLeastAsLongAsItDidBefore) {
+  slice_s_ = 1e-9;
+  Start();
+  ASSERT_THAT(store_.Submit({.id = "a", .ran_s = 1e9}), IsOk());
+  store_.SetRival();
+  work_.AwaitBegun(1);
+  for (int i = 0; i < 2; ++i) {
+    store_.HoldRenewals();
+    store_.AwaitHeldRenewal();
+    store_.LetRenewalsGo();
+  }
+  work_.EndWith("plan");
+  store_.Await("a", JobState::kSucceeded);
+  EXPECT_EQ(work_.num_begun(), 1);
+}
+
 TEST_F(JobRunnerTest, AJobThatNobodyWaitsForGoesOn) {
   slice_s_ = 1e-9;
   Start();
