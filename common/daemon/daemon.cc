@@ -14,6 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "common/base/printable_text.h"
 #include "common/base/status_macros.h"
 #include "common/obs/build_info.h"
@@ -77,6 +78,10 @@ absl::Status Run(const Daemon& daemon, const std::vector<char*>& arguments) {
 
 }  // namespace
 
+void LeaveDeadlocksToTests() {
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+}
+
 int RunDaemon(int argc, char** argv, const Daemon& daemon) {
   absl::FlagsUsageConfig config;
   config.contains_help_flags = HasOurFlags;
@@ -90,6 +95,7 @@ int RunDaemon(int argc, char** argv, const Daemon& daemon) {
   const std::vector<char*> arguments = absl::ParseCommandLine(argc, argv);
   HoldTerminationSignals();
   RaiseFileLimit();
+  LeaveDeadlocksToTests();
   const absl::Status status = Run(daemon, arguments);
   if (status.ok()) return 0;
   std::fprintf(stderr, "%s: %s\n", daemon.program,

@@ -19,6 +19,11 @@ struct Daemon {
 // or 1 for other errors. Prints errors to stderr.
 int RunDaemon(int argc, char** argv, const Daemon& daemon);
 
+// Switches off the search for deadlocks at each lock of Abseil, which Debian
+// builds in. It takes some percent of a short call, and would end the daemon.
+// Tests keep it.
+void LeaveDeadlocksToTests();
+
 }  // namespace tangram
 
 #endif  // TANGRAM_COMMON_DAEMON_DAEMON_H_

@@ -2,7 +2,6 @@
 
 #include <malloc.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <new>
 #include <utility>
@@ -14,16 +13,14 @@ namespace {
 thread_local MemoryAccount* charged = nullptr;
 
 void* AllocateCharged(size_t size, size_t alignment) {
-  MemoryAccount* const account = charged;
-  if (account != nullptr) account->CheckRoom(static_cast<int64_t>(size));
   // The standard demands a pointer for 0 bytes, and a multiple of alignments.
   void* const memory =
       alignment == 0 ? std::malloc(size == 0 ? 1 : size)
                      : std::aligned_alloc(alignment, (size + alignment - 1) /
                                                          alignment * alignment);
   if (memory == nullptr) throw std::bad_alloc();
-  if (account != nullptr) {
-    account->Add(static_cast<int64_t>(malloc_usable_size(memory)));
+  if (charged != nullptr) {
+    charged->Add(static_cast<int64_t>(malloc_usable_size(memory)));
   }
   return memory;
 }
@@ -36,17 +33,6 @@ void FreeCharged(void* memory) {
 }
 
 }  // namespace
-
-void MemoryAccount::CheckRoom(int64_t bytes) {
-  if (max_bytes_ <= 0 || has_thrown_) return;
-  constexpr int64_t kShareOfSlack = 4;
-  const int64_t most = max_bytes_ + max_bytes_ / kShareOfSlack;
-  if (bytes <= most && bytes_ <= most - bytes) return;
-  has_thrown_ = true;
-  // IsOver must say so, though the bytes were never taken.
-  peak_bytes_ = std::max(peak_bytes_, max_bytes_ + 1);
-  throw std::bad_alloc();
-}
 
 ChargeScope::ChargeScope(MemoryAccount* account)
     : outer_(std::exchange(charged, account)) {}

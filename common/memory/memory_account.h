@@ -6,10 +6,10 @@
 namespace tangram {
 
 // Counts the bytes that one piece of work takes by `new` and gives back by
-// `delete`, and ends it when they are too many. Counts what the allocator
-// gives, as malloc_usable_size(3) says it. Work that runs in several threads,
-// or frees what others have allocated, is not counted rightly; see
-// ChargeScope. Not thread-safe: used by the thread that does the work.
+// `delete`, and tells when they are too many. Counts what the allocator gives,
+// as malloc_usable_size(3) says it. Work that runs in several threads, or frees
+// what others have allocated, is not counted rightly; see ChargeScope. Not
+// thread-safe: used by the thread that does the work.
 class MemoryAccount {
  public:
   // `max_bytes`: what the work may hold at once; 0: no limit.
@@ -23,10 +23,6 @@ class MemoryAccount {
   // Whether the work held more than it may, at any time. It should end soon.
   bool IsOver() const { return max_bytes_ > 0 && peak_bytes_ > max_bytes_; }
 
-  // Called before the allocator. Throws std::bad_alloc if the work would hold a
-  // quarter more than it may: it had its chance to end by itself. Throws once,
-  // so that cleaning up may allocate.
-  void CheckRoom(int64_t bytes);
   // Called after the allocator; negative: given back.
   void Add(int64_t bytes) {
     bytes_ += bytes;
@@ -37,12 +33,10 @@ class MemoryAccount {
   const int64_t max_bytes_;
   int64_t bytes_ = 0;
   int64_t peak_bytes_ = 0;
-  bool has_thrown_ = false;
 };
 
 // While it exists, the `new` and `delete` of this thread count towards an
-// account. Null: towards none, and nothing is thrown. Null is for calls into
-// what other threads share, which an exception could leave half changed. Scopes
+// account. Null: towards none, for calls into what other threads share. Scopes
 // nest.
 class ChargeScope {
  public:

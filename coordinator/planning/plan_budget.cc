@@ -2,7 +2,6 @@
 
 #include <time.h>
 
-#include <new>
 #include <optional>
 #include <vector>
 
@@ -121,14 +120,8 @@ absl::StatusOr<PlanResult> PlanBudget::Run(
     PlanObserver& observer,
     absl::FunctionRef<absl::StatusOr<PlanResult>(PlanObserver&)> plan) {
   Observer limiting(*this, observer);
-  absl::StatusOr<PlanResult> result = absl::CancelledError("over its budget");
-  try {
-    const ChargeScope scope(&account_);
-    result = plan(limiting);
-  } catch (const std::bad_alloc&) {
-    // The process itself has no memory left, unless the account is over.
-    if (!account_.IsOver()) throw;
-  }
+  const ChargeScope scope(&account_);
+  absl::StatusOr<PlanResult> result = plan(limiting);
   if (result.ok() || !absl::IsCancelled(result.status())) return result;
   const absl::Status over = Check();
   return over.ok() ? result : over;

@@ -18,11 +18,11 @@ struct PlanLimits {
   double max_cpu_s = 3600;  // CPU time of its thread; pauses do not count.
 };
 
-// Ends a plan that takes more memory or time than it may, and nothing else of
-// the process. A planner is pure and computes in one thread: it reaches what
-// others share only through its observer and its sources of slice plans. So its
-// memory is what its thread allocates outside of these, and an exception inside
-// it leaves nothing half changed. Used by one thread.
+// Ends a plan that takes more memory or time than it may, at the next point
+// where it asks whether to stop, and nothing else of the process. A planner is
+// pure and computes in one thread: it reaches what others share only through
+// its observer and its sources of slice plans. So its memory is what its thread
+// allocates outside of these. Used by one thread.
 class PlanBudget {
  public:
   explicit PlanBudget(const PlanLimits& limits);

@@ -3,8 +3,11 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <map>
+#include <string>
 #include <system_error>
 #include <utility>
 #include <variant>
@@ -19,6 +22,8 @@ namespace {
 constexpr int kBusyTimeoutMs = 2000;
 // The header that every database begins with (section 1.3 of the file format).
 constexpr uintmax_t kHeaderBytes = 100;
+// SQLite's name of a database without a file.
+constexpr char kInMemory[] = ":memory:";
 
 absl::StatusCode CodeOf(int code) {
   switch (code & 0xff) {
@@ -189,11 +194,42 @@ absl::Status CheckLength(const std::string& path) {
                    "or one of at least ", kHeaderBytes, " bytes"));
 }
 
+// Makes the file of a new database, with its header, under another name first.
+// A full disk, or the death of this process, so leaves no file without a
+// header, which would look like one that was cut off.
+absl::Status MakeFile(const std::string& path) {
+  if (path == kInMemory || access(path.c_str(), F_OK) == 0) {
+    return absl::OkStatus();
+  }
+  const std::string draft = path + ".new";
+  absl::Status status;
+  {
+    sqlite3* handle = nullptr;
+    const int code =
+        sqlite3_open_v2(draft.c_str(), &handle,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+    SqliteDatabase database(handle);
+    sqlite3_busy_timeout(handle, kBusyTimeoutMs);
+    // The mode stands in the header.
+    status = code == SQLITE_OK ? database.RunScript("PRAGMA journal_mode = WAL")
+                               : database.ErrorOf(code, path);
+  }
+  // Another process may have been quicker; its file stays.
+  if (status.ok() && link(draft.c_str(), path.c_str()) != 0 &&
+      errno != EEXIST && rename(draft.c_str(), path.c_str()) != 0) {
+    status = absl::UnavailableError(absl::StrCat(
+        "database: ", std::generic_category().message(errno), " (", path, ")"));
+  }
+  unlink(draft.c_str());
+  return status;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SqlDatabase>> OpenSqliteDatabase(
     const std::string& path) {
   TANGRAM_RETURN_IF_ERROR(CheckLength(path));
+  TANGRAM_RETURN_IF_ERROR(MakeFile(path));
   sqlite3* handle = nullptr;
   const int code =
       sqlite3_open_v2(path.c_str(), &handle,

@@ -96,5 +96,35 @@ class CoordinatorTest(Folder):
         self.assertEqual(os.listdir(self.folder), [])
 
 
+class BudgetTest(Folder):
+    """Plans that take more than they may end, and the coordinator lives."""
+
+    def start(self, *flags):
+        coordinator = Coordinator("--plan_cache_mb=0", *flags)
+        self.addCleanup(coordinator.end)
+        worker = Worker(coordinator.address, "w")
+        self.addCleanup(worker.end)
+        return coordinator
+
+    def test_plans_over_their_memory_end_alone(self):
+        coordinator = self.start("--plan_memory_mb=1")
+        at = ["--coordinator", coordinator.address]
+        large = ["--cluster", C1, "--model", "gpt3-1.3b", "--global-batch", "64",
+                 "--runtime", "any", "--parallelizer", "uniform"]
+        for plan in [*CLUSTER, *JOB, "--parallelizer", "uniform"], large:
+            for job in [], ["--job", f"job-{len(plan)}"]:
+                self.fails(UNAVAILABLE, "more memory than --plan_memory_mb "
+                           "allows: 1 MiB", "plan", *plan, *at, *job)
+        self.assertIsNone(coordinator.process.poll())
+        self.tangram("health", *at)
+
+    def test_plans_over_their_time_end_alone(self):
+        coordinator = self.start("--plan_cpu_s=0.001")
+        self.fails(UNAVAILABLE, "--plan_cpu_s allows: 0.001 s", "plan", *CLUSTER,
+                   *JOB, "--parallelizer", "uniform", "--coordinator",
+                   coordinator.address)
+        self.assertIsNone(coordinator.process.poll())
+
+
 if __name__ == "__main__":
     harness.main()

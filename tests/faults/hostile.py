@@ -105,9 +105,11 @@ class Hostile:
 
     def stop(self):
         self.stopping.set()
-        for stream in self._streams:
-            stream.end()
-        self._thread.join()
+        # It may have begun another stream just before.
+        while self._thread.is_alive():
+            for stream in self._streams:
+                stream.end()
+            self._thread.join(0.1)
         self.channel.close()
 
 

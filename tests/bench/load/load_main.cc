@@ -18,6 +18,7 @@
 #include "absl/flags/parse.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/check.h"
+#include "common/daemon/daemon.h"
 #include "common/obs/metrics.h"
 #include "common/obs/termination.h"
 #include "common/wire/grpc_settings.h"
@@ -141,7 +142,10 @@ void CallPlan() {
 class SleepingParallelizer : public testing::CannedParallelizer {
  public:
   explicit SleepingParallelizer(double query_s)
-      : CannedParallelizer({}), query_s_(query_s) {}
+      : CannedParallelizer(
+            {.plans = SlicePlanSet{.infeasible =
+                                       Infeasible{.reason = "nothing fits"}}}),
+        query_s_(query_s) {}
 
   absl::StatusOr<SlicePlanSet> Parallelize(
       const ModelSlice& slice, const IslandSpec& island,
@@ -187,6 +191,8 @@ void AskBatch(WorkerPool& pool, int caller, int batch, int num_queries) {
                                 .max_search_steps = i});
   }
   const auto result = pool.Run({"canned", "7"}, context, queries);
+  if (!result.ok())
+    std::fprintf(stderr, "%s\n", result.status().ToString().c_str());
   TANGRAM_CHECK(result.ok() && result->cache_hits == 0);
 }
 
@@ -237,5 +243,6 @@ int Main(const std::string& part) {
 int main(int argc, char** argv) {
   const std::vector<char*> rest = absl::ParseCommandLine(argc, argv);
   tangram::HoldTerminationSignals();
+  tangram::LeaveDeadlocksToTests();
   return tangram::bench::Main(rest.size() == 2 ? rest[1] : "");
 }

@@ -49,23 +49,16 @@ TEST(MemoryAccountTest, OnlyTheThreadOfTheScopeIsCharged) {
   EXPECT_LT(account.peak_bytes() - before, 10'000);
 }
 
-TEST(MemoryAccountTest, WithinASlackItOnlySaysSo) {
+TEST(MemoryAccountTest, ItSaysWhenItWasOver) {
   MemoryAccount account(1'000'000);
   const ChargeScope scope(&account);
-  std::vector<char> large(1'100'000);
+  std::vector<char> large(900'000);
+  EXPECT_FALSE(account.IsOver());
+  large = std::vector<char>(1'100'000);
   EXPECT_TRUE(account.IsOver());
   large = std::vector<char>();
   EXPECT_TRUE(account.IsOver());  // The work that did it is still to end.
-}
-
-TEST(MemoryAccountTest, BeyondTheSlackItThrowsOnce) {
-  MemoryAccount account(1'000'000);
-  const ChargeScope scope(&account);
-  EXPECT_THROW(std::vector<char>(2'000'000), std::bad_alloc);
-  EXPECT_TRUE(account.IsOver());
-  EXPECT_EQ(account.bytes(), 0);
-  std::vector<char> cleaning_up(2'000'000);
-  EXPECT_GE(account.bytes(), 2'000'000);
+  EXPECT_LT(account.bytes(), 1'000);
 }
 
 TEST(MemoryAccountTest, AnInnerScopeChargesNobody) {
@@ -78,13 +71,6 @@ TEST(MemoryAccountTest, AnInnerScopeChargesNobody) {
   EXPECT_EQ(account.peak_bytes(), 0);
   std::vector<char> small(1'000);
   EXPECT_GE(account.bytes(), 1'000);
-}
-
-// What is less than nothing must not let a later request overflow.
-TEST(MemoryAccountTest, AHugeRequestIsRefused) {
-  MemoryAccount account(1'000'000);
-  const ChargeScope scope(&account);
-  EXPECT_THROW(std::string(size_t{1} << 62, 'x'), std::bad_alloc);
 }
 
 }  // namespace

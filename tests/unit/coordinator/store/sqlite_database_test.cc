@@ -1,5 +1,8 @@
 #include "coordinator/store/sqlite_database.h"
 
+#include <signal.h>
+#include <sys/resource.h>
+
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -54,6 +57,48 @@ TEST(SqliteDatabaseTest, AFileThatIsNoDatabaseIsLeftAlone) {
 
   EXPECT_FALSE(OpenSqliteDatabase(path).ok());
   EXPECT_EQ(std::filesystem::file_size(path), 5000u);
+}
+
+// A disk without room. Files of this process stay empty while it exists.
+class NoRoom {
+ public:
+  NoRoom() {
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit none = {.rlim_cur = 0, .rlim_max = before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &none);
+  }
+  ~NoRoom() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    signal(SIGXFSZ, SIG_DFL);
+  }
+
+ private:
+  rlimit before_ = {};
+};
+
+TEST(SqliteDatabaseTest, ADiskWithoutRoomLeavesNoFileThatLooksDamaged) {
+  const std::string path = TestFile("no_room.db");
+  {
+    const NoRoom full;
+    EXPECT_FALSE(OpenSqliteDatabase(path).ok());
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+  EXPECT_FALSE(std::filesystem::exists(path + ".new"));
+  EXPECT_THAT(OpenSqliteDatabase(path), testing::IsOk());
+}
+
+// The process may have ended at any time before.
+TEST(SqliteDatabaseTest, ADraftOfAFileIsUsed) {
+  const std::string path = TestFile("drafted.db");
+  for (const char* content : {"", "S"}) {
+    FILE* file = fopen((path + ".new").c_str(), "w");
+    fputs(content, file);
+    fclose(file);
+    EXPECT_THAT(OpenSqliteDatabase(path), testing::IsOk()) << content;
+    EXPECT_FALSE(std::filesystem::exists(path + ".new"));
+    std::filesystem::remove(path);
+  }
 }
 
 // SQLite would take such a file for a new database.
