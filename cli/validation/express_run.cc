@@ -19,6 +19,7 @@
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "common/domain/limits.h"
+#include "formats/config/device_catalogue.h"
 #include "formats/config/group_fields.h"
 #include "formats/profile/attach_profile.h"
 
@@ -118,9 +119,17 @@ bool IsBlackwell(absl::string_view type) {
 }
 
 // Returns whether the tensor cores of a GPU have faster instructions than those
-// of Ampere.
-bool IsHopperOrLater(absl::string_view type) {
-  return IsBlackwell(type) || StartsWithAny(type, {"H1", "H2", "H8", "GH"});
+// of Ampere. Outside the catalogue the datasheet tells: cards with fp8 have
+// neither such peaks nor such memory.
+bool IsHopperOrLater(const DeviceSpec& device) {
+  if (FindDevice(device.type) == nullptr) {
+    constexpr double kLeastPeak = 500e12;
+    constexpr double kLeastBandwidth = 1.9e12;
+    return device.peak_flops.fp8 > 0 && device.peak_flops.bf16 >= kLeastPeak &&
+           device.memory_bandwidth_bytes_per_s >= kLeastBandwidth;
+  }
+  return IsBlackwell(device.type) ||
+         StartsWithAny(device.type, {"H1", "H2", "H8", "GH"});
 }
 
 void ApplyHabits(const MeasuredRun& run, const RuntimeHabits& habits,
@@ -135,7 +144,7 @@ void ApplyHabits(const MeasuredRun& run, const RuntimeHabits& habits,
     efficiency.host_launch_s *= habits.host_factor;
     efficiency.memory_fraction *= habits.elementwise_factor;
     efficiency.attention_fraction *= habits.attention_factor;
-    if (IsHopperOrLater(node.device.type)) {
+    if (IsHopperOrLater(node.device)) {
       efficiency.attention_fraction *= habits.attention_factor_on_hopper;
     }
     if (IsBlackwell(node.device.type)) {
