@@ -90,8 +90,10 @@ RuntimeHabits Unfused(RuntimeHabits habits) {
 // Sailor's runtime is a DeepSpeed pipeline engine for stages of mixed degrees.
 // It copies the shape of every tensor to the host before the tensor itself. The
 // times of message and iteration and the buffers are those of its runs on GH200
-// (2504.17096); its planner assumes 2 to 3 GB.
+// (2504.17096); its planner assumes 2 to 3 GB. OPT and GPT-Neo have no dropout of
+// attention scores.
 RuntimeHabits Sailor(RuntimeHabits habits) {
+  habits.dropout = false;
   habits.blocking_transfers = true;
   habits.message_s = 2e-3;
   habits.iteration_s = 60e-3;
