@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "cli/validation/framework_family.h"
 #include "cli/validation/recipes.h"
 #include "cli/validation/run_parts.h"
 #include "cli/validation/run_stages.h"
@@ -95,8 +96,15 @@ absl::Status CheckExpressible(const MeasuredRun& run) {
 
 void AttachProfiles(const MeasuredRun& run, absl::Span<const Profile> profiles,
                     Cluster& cluster) {
+  const absl::string_view own = FrameworkFamily(run.framework);
   for (const Profile& profile : profiles) {
-    AttachProfile(profile, cluster);
+    const absl::string_view family = FrameworkFamily(profile.framework);
+    // Times are those of kernels, which frameworks share. Their memory is not.
+    if (family.empty() || own.empty() || family == own) {
+      AttachProfile(profile, cluster);
+    } else {
+      AttachProfile(WithoutMemory(profile), cluster);
+    }
     if (run.intra_link.empty()) {
       AttachLinks(profile, LinkScope::kInsideNodes, cluster);
     }
@@ -179,16 +187,33 @@ void BalanceExperts(ModelSpec& model) {
   }
 }
 
-// Bytes of the buffer into which one GPU of the stage copies gradients to
-// reduce them.
-double ReductionBytes(const RuntimeHabits& habits, const ModelSpec& model,
-                      const TrainingOptions& training, const StagePlan& stage) {
+double ParametersOnGpu(const ModelSpec& model, const StagePlan& stage) {
   double parameters = 0;
   for (int l = stage.begin.layer; l < stage.end.layer; ++l) {
     parameters += ParameterCount(model.layers[l]) / stage.parallelism.tp_degree;
   }
-  return std::min(parameters, habits.reduced_at_once) *
+  return parameters;
+}
+
+// Bytes of the buffer into which one GPU of the stage copies gradients to
+// reduce them.
+double ReductionBytes(const RuntimeHabits& habits, const ModelSpec& model,
+                      const TrainingOptions& training, const StagePlan& stage) {
+  return std::min(ParametersOnGpu(model, stage), habits.reduced_at_once) *
          ElementBytes(training.precision);
+}
+
+// Bytes of the fp32 gradients that one GPU of the stage makes to step.
+double StepBytes(const RuntimeHabits& habits, const ModelSpec& model,
+                 const TrainingOptions& training, const StagePlan& stage) {
+  if (!habits.copies_gradients_to_step ||
+      training.precision != Precision::kFp16) {
+    return 0;
+  }
+  const StageParallelism& p = stage.parallelism;
+  const double owners = p.zero_stage > 0 ? p.dp_degree * p.cp_degree : 1;
+  return ParametersOnGpu(model, stage) / owners *
+         ElementBytes(Precision::kFp32);
 }
 
 }  // namespace
@@ -251,8 +276,13 @@ absl::StatusOr<ExpressedRun> ExpressRun(
     StagePlan& stage = plan.stages.back().plan;
     // Without a value for the whole row, each stage may have its own.
     if (stage.offload.none()) stage.offload = offload.value_or(HostOffload());
+    const double step_bytes =
+        StepBytes(habits, expressed.model, expressed.training, stage);
+    const bool flat = habits.flattens_copied_gradients;
     expressed.overhead_bytes.push_back(
-        ReductionBytes(habits, expressed.model, expressed.training, stage));
+        ReductionBytes(habits, expressed.model, expressed.training, stage) +
+        (flat ? step_bytes : 0));
+    expressed.step_bytes.push_back(flat ? 0 : step_bytes);
     if (stages.stages[s].memory_measured) {
       expressed.memory_stages.push_back(static_cast<int>(s));
     }
