@@ -21,10 +21,10 @@ constexpr double kRowsPower = 0.25;
 // narrow (docs/accuracy.md).
 constexpr double kSameGeneration = 2;
 constexpr double kSameFramework = 1.5;
-constexpr double kSameExperts = 10;
+constexpr double kSameExperts = 6;
 constexpr double kSameWide = 1.5;
 constexpr double kSameScale = 3;
-constexpr double kSameFabric = 20;
+constexpr double kSameFabric = 10;
 
 double Similarity(const PredictionTraits& a, const PredictionTraits& b) {
   double weight = 1;
