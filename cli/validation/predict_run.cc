@@ -66,10 +66,9 @@ absl::StatusOr<RunPrediction> PredictRun(const MeasuredRun& run,
       .measured_fraction = evaluation.measured_fraction};
   for (int s = 0; s < expressed.plan.num_stages(); ++s) {
     const StageEvaluation& stage = evaluation.stages[s];
-    double peak_bytes =
-        std::max(stage.peak_bytes,
-                 stage.static_bytes + expressed.step_bytes[s]) +
-        expressed.overhead_bytes[s];
+    double peak_bytes = std::max(stage.peak_bytes,
+                                 stage.static_bytes + expressed.step_bytes[s]) +
+                        expressed.overhead_bytes[s];
     if (HabitsOf(run.framework).keeps_sent_tensors) {
       peak_bytes += stage.in_flight * SentBytes(expressed, s);
     }

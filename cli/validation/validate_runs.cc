@@ -205,9 +205,8 @@ class Validation {
          .traits = TraitsOfRun(generations_, *row.run, calibrated)});
   }
 
-  // Sets bands, and whether runs leave the margin free. Bands of the shipped table
-  // know these sources, and those that leave the
-  // source out do not.
+  // Sets bands, and whether runs leave the margin free. Bands of the shipped
+  // table know these sources, and those that leave the source out do not.
   void SetBands(absl::Span<const PredictedRun* const> all,
                 ValidatedGroup& group) const {
     ResidualTable others = generations_;

@@ -9,8 +9,8 @@ namespace {
 // Fewer runs have no 95th percentile.
 constexpr int kLeastRuns = 20;
 constexpr double kCovered = 0.95;
-// Below, rounding of a driver's figures decides. Above, a few runs of one source
-// whose memory is badly predicted would take too much from all others.
+// Below, rounding of a driver's figures decides. Above, a few runs of one
+// source whose memory is badly predicted would take too much from all others.
 constexpr double kLeastMargin = 0.02;
 constexpr double kLargestMargin = 0.12;
 

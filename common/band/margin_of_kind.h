@@ -12,8 +12,8 @@ inline constexpr double kUsualMemoryMargin = 0.05;
 
 // Returns the share of each GPU's memory that plans for a framework leave free
 // unless told otherwise: as much as the 95th percentile of its published runs
-// needs beyond the prediction, in whole per cent. Frameworks differ most in what
-// they keep beside the model. `framework` as in PredictionTraits.
+// needs beyond the prediction, in whole per cent. Frameworks differ most in
+// what they keep beside the model. `framework` as in PredictionTraits.
 double MemoryMarginOf(const ResidualTable& table, absl::string_view framework);
 
 }  // namespace tangram
