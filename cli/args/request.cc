@@ -7,6 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "cli/args/constraints.h"
 #include "cli/args/precision_choice.h"
+#include "common/band/margin_of_kind.h"
+#include "common/band/traits_of_plan.h"
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "common/parallelizer/parallelizer_list.h"
@@ -109,7 +111,9 @@ absl::StatusOr<PlanRequest> MakePlanRequest(const PlanOptions& options) {
   PlanRequest request{.pipeline_microbatch_size =
                           options.pipeline_microbatch_size};
   TANGRAM_ASSIGN_OR_RETURN(request.cluster, LoadCluster(options.cluster));
-  KeepMemoryFree(options.cluster.memory_margin.value_or(kDefaultMemoryMargin),
+  const double usual_margin = MemoryMarginOf(
+      ShippedResiduals(), FrameworkOfRuntime(options.constraints.runtime));
+  KeepMemoryFree(options.cluster.memory_margin.value_or(usual_margin),
                  request.cluster.MakeOwn());
   TANGRAM_ASSIGN_OR_RETURN(
       LoadedModel loaded,

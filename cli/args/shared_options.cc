@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "cli/args/exit_code.h"
 #include "cli/args/option_checks.h"
+#include "common/band/margin_of_kind.h"
 #include "formats/config/memory_margin.h"
 
 namespace tangram {
@@ -127,7 +128,7 @@ void AddProgress(CLI::App& app, ProgressMode& progress) {
 void AddMemoryMargin(CLI::App& app, std::optional<double>& margin) {
   app.add_option("--memory-margin", margin,
                  absl::StrCat("Leave this share of each GPU's memory free [",
-                              kDefaultMemoryMargin, "]"))
+                              kUsualMemoryMargin, "; that of the framework]"))
       ->check(CLI::Range(0.0, kMostMemoryMargin))
       ->type_name("FRACTION");
 }

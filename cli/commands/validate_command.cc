@@ -23,7 +23,6 @@
 #include "formats/config/calibrated_constants.h"
 #include "formats/config/cluster_file.h"
 #include "formats/config/device_list.h"
-#include "formats/config/memory_margin.h"
 #include "formats/config/profile_file.h"
 #include "formats/config/text_file.h"
 
@@ -352,7 +351,7 @@ absl::StatusOr<ValidationOptions> ValidationOptionsOf(
       .include_flagged = options.include_flagged,
       .worst_rows = options.worst_rows,
       .leave_one_source_out = options.leave_one_source_out,
-      .memory_margin = options.memory_margin.value_or(kDefaultMemoryMargin)};
+      .memory_margin = options.memory_margin};
   if (!options.cluster_file.empty()) {
     TANGRAM_ASSIGN_OR_RETURN(const Cluster cluster,
                              LoadClusterFile(options.cluster_file));

@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "cli/validation/framework_family.h"
 #include "cli/validation/recipes.h"
 #include "cli/validation/run_parts.h"
 #include "cli/validation/run_stages.h"
@@ -19,6 +20,7 @@
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "common/domain/limits.h"
+#include "formats/config/device_catalogue.h"
 #include "formats/config/group_fields.h"
 #include "formats/profile/attach_profile.h"
 
@@ -94,8 +96,15 @@ absl::Status CheckExpressible(const MeasuredRun& run) {
 
 void AttachProfiles(const MeasuredRun& run, absl::Span<const Profile> profiles,
                     Cluster& cluster) {
+  const absl::string_view own = FrameworkFamily(run.framework);
   for (const Profile& profile : profiles) {
-    AttachProfile(profile, cluster);
+    const absl::string_view family = FrameworkFamily(profile.framework);
+    // Times are those of kernels, which frameworks share. Their memory is not.
+    if (family.empty() || own.empty() || family == own) {
+      AttachProfile(profile, cluster);
+    } else {
+      AttachProfile(WithoutMemory(profile), cluster);
+    }
     if (run.intra_link.empty()) {
       AttachLinks(profile, LinkScope::kInsideNodes, cluster);
     }
@@ -118,9 +127,17 @@ bool IsBlackwell(absl::string_view type) {
 }
 
 // Returns whether the tensor cores of a GPU have faster instructions than those
-// of Ampere.
-bool IsHopperOrLater(absl::string_view type) {
-  return IsBlackwell(type) || StartsWithAny(type, {"H1", "H2", "H8", "GH"});
+// of Ampere. Outside the catalogue the datasheet tells: cards with fp8 have
+// neither such peaks nor such memory.
+bool IsHopperOrLater(const DeviceSpec& device) {
+  if (FindDevice(device.type) == nullptr) {
+    constexpr double kLeastPeak = 500e12;
+    constexpr double kLeastBandwidth = 1.9e12;
+    return device.peak_flops.fp8 > 0 && device.peak_flops.bf16 >= kLeastPeak &&
+           device.memory_bandwidth_bytes_per_s >= kLeastBandwidth;
+  }
+  return IsBlackwell(device.type) ||
+         StartsWithAny(device.type, {"H1", "H2", "H8", "GH"});
 }
 
 void ApplyHabits(const MeasuredRun& run, const RuntimeHabits& habits,
@@ -135,7 +152,7 @@ void ApplyHabits(const MeasuredRun& run, const RuntimeHabits& habits,
     efficiency.host_launch_s *= habits.host_factor;
     efficiency.memory_fraction *= habits.elementwise_factor;
     efficiency.attention_fraction *= habits.attention_factor;
-    if (IsHopperOrLater(node.device.type)) {
+    if (IsHopperOrLater(node.device)) {
       efficiency.attention_fraction *= habits.attention_factor_on_hopper;
     }
     if (IsBlackwell(node.device.type)) {
@@ -170,16 +187,33 @@ void BalanceExperts(ModelSpec& model) {
   }
 }
 
-// Bytes of the buffer into which one GPU of the stage copies gradients to
-// reduce them.
-double ReductionBytes(const RuntimeHabits& habits, const ModelSpec& model,
-                      const TrainingOptions& training, const StagePlan& stage) {
+double ParametersOnGpu(const ModelSpec& model, const StagePlan& stage) {
   double parameters = 0;
   for (int l = stage.begin.layer; l < stage.end.layer; ++l) {
     parameters += ParameterCount(model.layers[l]) / stage.parallelism.tp_degree;
   }
-  return std::min(parameters, habits.reduced_at_once) *
+  return parameters;
+}
+
+// Bytes of the buffer into which one GPU of the stage copies gradients to
+// reduce them.
+double ReductionBytes(const RuntimeHabits& habits, const ModelSpec& model,
+                      const TrainingOptions& training, const StagePlan& stage) {
+  return std::min(ParametersOnGpu(model, stage), habits.reduced_at_once) *
          ElementBytes(training.precision);
+}
+
+// Bytes of the fp32 gradients that one GPU of the stage makes to step.
+double StepBytes(const RuntimeHabits& habits, const ModelSpec& model,
+                 const TrainingOptions& training, const StagePlan& stage) {
+  if (!habits.copies_gradients_to_step ||
+      training.precision != Precision::kFp16) {
+    return 0;
+  }
+  const StageParallelism& p = stage.parallelism;
+  const double owners = p.zero_stage > 0 ? p.dp_degree * p.cp_degree : 1;
+  return ParametersOnGpu(model, stage) / owners *
+         ElementBytes(Precision::kFp32);
 }
 
 }  // namespace
@@ -242,8 +276,13 @@ absl::StatusOr<ExpressedRun> ExpressRun(
     StagePlan& stage = plan.stages.back().plan;
     // Without a value for the whole row, each stage may have its own.
     if (stage.offload.none()) stage.offload = offload.value_or(HostOffload());
+    const double step_bytes =
+        StepBytes(habits, expressed.model, expressed.training, stage);
+    const bool flat = habits.flattens_copied_gradients;
     expressed.overhead_bytes.push_back(
-        ReductionBytes(habits, expressed.model, expressed.training, stage));
+        ReductionBytes(habits, expressed.model, expressed.training, stage) +
+        (flat ? step_bytes : 0));
+    expressed.step_bytes.push_back(flat ? 0 : step_bytes);
     if (stages.stages[s].memory_measured) {
       expressed.memory_stages.push_back(static_cast<int>(s));
     }

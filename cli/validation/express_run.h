@@ -26,6 +26,9 @@ struct ExpressedRun {
   // framework adds to the GPUs of each stage.
   double overhead_s = 0;
   std::vector<double> overhead_bytes;
+  // Bytes that the optimizer's step adds to the state of each stage, when no
+  // activations are held.
+  std::vector<double> step_bytes;
   // The stages whose memory the row measures; empty: all.
   std::vector<int> memory_stages;
 };

@@ -65,17 +65,21 @@ absl::StatusOr<RunPrediction> PredictRun(const MeasuredRun& run,
       .fits = evaluation.violations.empty(),
       .measured_fraction = evaluation.measured_fraction};
   for (int s = 0; s < expressed.plan.num_stages(); ++s) {
+    const StageEvaluation& stage = evaluation.stages[s];
+    double peak_bytes = std::max(stage.peak_bytes,
+                                 stage.static_bytes + expressed.step_bytes[s]) +
+                        expressed.overhead_bytes[s];
+    if (HabitsOf(run.framework).keeps_sent_tensors) {
+      peak_bytes += stage.in_flight * SentBytes(expressed, s);
+    }
+    prediction.filled =
+        std::max(prediction.filled, peak_bytes / stage.capacity_bytes);
     const std::vector<int>& counted = expressed.memory_stages;
     const bool counts =
         counted.empty() ||
         std::find(counted.begin(), counted.end(), s) != counted.end();
     if (!counts) continue;
     const int node = expressed.plan.stages[s].gpus.front().node;
-    double peak_bytes =
-        evaluation.stages[s].peak_bytes + expressed.overhead_bytes[s];
-    if (HabitsOf(run.framework).keeps_sent_tensors) {
-      peak_bytes += evaluation.stages[s].in_flight * SentBytes(expressed, s);
-    }
     prediction.memory_bytes = std::max(
         prediction.memory_bytes,
         MemoryAsCounted(run, expressed.cluster.nodes[node].device, peak_bytes));

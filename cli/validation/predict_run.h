@@ -14,7 +14,10 @@ struct RunPrediction {
   // Excludes the runtime's reserve if the row counts memory that the allocator
   // reserved, and also fragmentation if it counts allocated memory.
   double memory_bytes = 0;
+  // Whether the plan can run on GPUs that it may fill.
   bool fits = true;
+  // Share of the memory of its fullest GPU that the run needs.
+  double filled = 0;
   // Share of the compute time that is from measured operators.
   double measured_fraction = 0;
 };

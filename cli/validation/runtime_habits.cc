@@ -14,7 +14,8 @@ constexpr RuntimeHabits kEarlyMegatron = {.flash_attention = false,
                                           .overlap_grad_reduce = false,
                                           .sequence_parallel = false,
                                           .dropout = true,
-                                          .host_factor = 3.5};
+                                          .host_factor = 3.4,
+                                          .copies_gradients_to_step = true};
 // LLM-Foundry of 2023 ran FlashAttention-1 in Triton and the fused loss of
 // flash-attn.
 constexpr RuntimeHabits kComposer = {.fp32_gradients = false,
@@ -77,12 +78,15 @@ constexpr double kDeepSpeedBucketBytes = 3 * 2 * kDeepSpeedBucket;
 RuntimeHabits WithDeepSpeed(RuntimeHabits habits) {
   habits.fills_first_stages = true;
   habits.gradient_copy = true;
+  habits.flattens_copied_gradients = true;
   habits.buffer_bytes = kDeepSpeedBucketBytes;
   return habits;
 }
 
-// v1.1.5 of 2020 fused neither bias with GELU nor dropout with addition.
+// v1.1.5 of 2020 fused neither bias with GELU nor dropout with addition. AMP
+// runs it on the pipelines of DeepSpeed.
 RuntimeHabits Unfused(RuntimeHabits habits) {
+  habits.flattens_copied_gradients = true;
   habits.elementwise_factor = 0.45;
   return habits;
 }
@@ -90,8 +94,10 @@ RuntimeHabits Unfused(RuntimeHabits habits) {
 // Sailor's runtime is a DeepSpeed pipeline engine for stages of mixed degrees.
 // It copies the shape of every tensor to the host before the tensor itself. The
 // times of message and iteration and the buffers are those of its runs on GH200
-// (2504.17096); its planner assumes 2 to 3 GB.
+// (2504.17096); its planner assumes 2 to 3 GB. OPT and GPT-Neo have no dropout
+// of attention scores.
 RuntimeHabits Sailor(RuntimeHabits habits) {
+  habits.dropout = false;
   habits.blocking_transfers = true;
   habits.message_s = 2e-3;
   habits.iteration_s = 60e-3;

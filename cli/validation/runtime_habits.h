@@ -50,6 +50,12 @@ struct RuntimeHabits {
   double buffer_bytes = 0;
   // Elements of gradients that are copied to a buffer at a time to be reduced.
   double reduced_at_once = 0;
+  // Before it steps, the optimizer of fp16 training copies the 16-bit gradients
+  // that it owns to fp32 (Apex, Megatron-LM and DeepSpeed).
+  bool copies_gradients_to_step = false;
+  // The copy is one flat tensor, for which memory that activations have left is
+  // too fragmented.
+  bool flattens_copied_gradients = false;
   // Host time for each message between nodes and for each iteration.
   double message_s = 0;
   double iteration_s = 0;

@@ -12,8 +12,8 @@
 #include "cli/validation/predict_run.h"
 #include "cli/validation/repeated_rows.h"
 #include "cli/validation/residuals.h"
+#include "common/band/margin_of_kind.h"
 #include "common/base/fingerprint.h"
-#include "formats/config/memory_margin.h"
 
 namespace tangram {
 namespace {
@@ -194,7 +194,6 @@ class Validation {
   void PredictRow(const Expressed& row, ValidatedGroup& group) {
     ExpressedRun calibrated = row.expressed;
     ApplyCalibration(group.calibration, calibrated.cluster);
-    KeepMemoryFree(options_.memory_margin, calibrated.cluster);
     const absl::StatusOr<RunPrediction> prediction =
         PredictRun(*row.run, calibrated);
     if (!prediction.ok()) {
@@ -206,8 +205,8 @@ class Validation {
          .traits = TraitsOfRun(generations_, *row.run, calibrated)});
   }
 
-  // Bands of the shipped table know these sources, and those that leave the
-  // source out do not.
+  // Sets bands, and whether runs leave the margin free. Bands of the shipped
+  // table know these sources, and those that leave the source out do not.
   void SetBands(absl::Span<const PredictedRun* const> all,
                 ValidatedGroup& group) const {
     ResidualTable others = generations_;
@@ -217,11 +216,23 @@ class Validation {
     }
     const ResidualTable& table =
         options_.leave_one_source_out ? others : ShippedResiduals();
-    std::map<PredictionTraits, PredictionBand> known;
+    struct OfKind {
+      PredictionBand band;
+      double margin = 0;
+    };
+    std::map<PredictionTraits, OfKind> known;
     for (PredictedRun& run : group.runs) {
       const auto [it, added] = known.try_emplace(run.traits);
-      if (added) it->second = BandsOf(table, run.traits);
-      run.band = it->second;
+      OfKind& kind = it->second;
+      if (added) {
+        kind.band = BandsOf(table, run.traits);
+        kind.margin = options_.memory_margin.has_value()
+                          ? *options_.memory_margin
+                          : MemoryMarginOf(table, run.traits.framework);
+      }
+      run.band = kind.band;
+      RunPrediction& prediction = run.prediction;
+      if (prediction.filled > 1 - kind.margin) prediction.fits = false;
     }
   }
 

@@ -2,6 +2,7 @@
 #define TANGRAM_CLI_VALIDATION_VALIDATE_RUNS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,10 @@ struct ValidationOptions {
   // scored on. Then `calibration_rows` counts rows of each other source that
   // measured the same GPU type.
   bool leave_one_source_out = false;
-  // Share of each GPU's memory that a plan must leave free to fit.
-  double memory_margin = 0;
+  // Share of each GPU's memory that a plan must leave free to fit. Empty: that
+  // of its kind (MemoryMarginOf), without what the source of the row tells if
+  // sources are left out.
+  std::optional<double> memory_margin;
   // Profiles are attached to the devices of their types.
   std::vector<Profile> profiles;
   // GPUs that stand in for the catalogue's entries of their types.

@@ -48,9 +48,9 @@ OperatorWork FlashWork(const LayerScope& scope, double heads, double context) {
 }
 
 // Throughput of batched products of one head each, as a fraction of a fused
-// kernel's. Fitted with DeviceEfficiency::attention_fraction on vTrain's A100
-// runs.
-constexpr double kUnfusedShare = 0.6;
+// kernel's. Fitted with DeviceEfficiency::attention_fraction on runs of vTrain,
+// Megatron-LM and Mist.
+constexpr double kUnfusedShare = 0.75;
 
 // Megatron-LM's fused softmax writes its gradient in place, for at most this
 // many tokens. Beyond that, the gradients before and after it are live at once.

@@ -179,6 +179,12 @@ LayerCost EstimateLayer(const LayerSpec& layer, const LayerPart& part,
   sum.transient_bytes = activations.transient_bytes();
   AddShardedState(parallelism, environment, slack, sum);
   AddOffload(parallelism, offload, environment, sum);
+  if (layer.kind == LayerKind::kHead) {
+    sum.head_activation_bytes = sum.activation_bytes;
+    sum.head_transient_bytes = sum.transient_bytes;
+  } else {
+    sum.body_transient_bytes = sum.transient_bytes;
+  }
   if (scope.calibration.measured != nullptr) {
     StageParameters whole_layer = sum.parameters;
     for (int i = 0; i < static_cast<int>(ops.size()); ++i) {
@@ -218,6 +224,11 @@ void AddLayers(const LayerCost& layer, int count, LayerCost& sum) {
   sum.activation_bytes += count * layer.activation_bytes;
   sum.host_activation_bytes += count * layer.host_activation_bytes;
   sum.transient_bytes = std::max(sum.transient_bytes, layer.transient_bytes);
+  sum.head_activation_bytes += count * layer.head_activation_bytes;
+  sum.head_transient_bytes =
+      std::max(sum.head_transient_bytes, layer.head_transient_bytes);
+  sum.body_transient_bytes =
+      std::max(sum.body_transient_bytes, layer.body_transient_bytes);
 }
 
 LayerCost WithoutHeadCopy(LayerCost sum) {

@@ -141,14 +141,18 @@ double KernelCount(const LayerScope& scope, OpKind op) {
   // are issued one by one: a cast, a product and its bookkeeping for each
   // expert. Set on Megatron Bridge's runs on Blackwell before 26.06.
   constexpr double kMoeKernels = 16;
+  // Looking up words and positions, and the masks of vocabulary shares.
+  constexpr double kEmbeddingKernels = 8;
+  // Megatron-LM's loss is some twenty element-wise kernels beside the product.
+  const double head_kernels = scope.environment.training.fused_loss ? 8 : 24;
   constexpr double kKernelsPerExpert = 3;
   switch (op) {
     case OpKind::kAttentionCore:
       return RunsFlashAttention(scope.environment) ? 3 : 8;
     case OpKind::kEmbedding:
-      return 4;
+      return kEmbeddingKernels;
     case OpKind::kHead:
-      return 8;
+      return head_kernels;
     case OpKind::kRouter:
     case OpKind::kExpertDispatch:
     case OpKind::kExpertCombine:

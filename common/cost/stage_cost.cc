@@ -54,6 +54,9 @@ StageMemory MemoryOf(const LayerCost& sum, const ModelState& state,
   const double host_share =
       host_state_bytes > 0 ? host_state_bytes / state.total() : 0;
   const double beyond_bytes = sum.state_beyond_model_bytes;
+  const double transient_bytes =
+      std::max(sum.head_transient_bytes,
+               sum.body_transient_bytes - sum.head_activation_bytes);
   return {.static_bytes = efficiency.reserved_bytes +
                           growth * (state.total() - host_state_bytes +
                                     beyond_bytes * (1 - host_share)),
@@ -61,7 +64,7 @@ StageMemory MemoryOf(const LayerCost& sum, const ModelState& state,
           .gradient_bytes = growth * (state.gradients - host.gradients),
           .optimizer_bytes = growth * (state.optimizer - host.optimizer),
           .activation_bytes = growth * sum.activation_bytes,
-          .transient_bytes = growth * sum.transient_bytes,
+          .transient_bytes = growth * transient_bytes,
           .host_static_bytes = host_state_bytes + beyond_bytes * host_share,
           .host_activation_bytes = sum.host_activation_bytes};
 }

@@ -100,6 +100,12 @@ struct LayerCost {
   double activation_bytes = 0;
   double transient_bytes = 0;
   double host_activation_bytes = 0;
+  // The head's part of activation_bytes, and transient_bytes by whether they
+  // are the head's. A microbatch's backward pass begins with the head, and has
+  // freed what the head keeps before other layers need room.
+  double head_activation_bytes = 0;
+  double head_transient_bytes = 0;
+  double body_transient_bytes = 0;
 };
 
 // The operators [op_begin, op_end) of a layer; those in `recomputed` run again

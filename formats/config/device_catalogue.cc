@@ -1,6 +1,7 @@
 #include "formats/config/device_catalogue.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <utility>
 
@@ -22,8 +23,19 @@ std::vector<CatalogueDevice> ParseCatalogue() {
   return *std::move(devices);
 }
 
-// The peak for which the general block states gemm_half_flops: an A100's.
+// The GPU for which the general block states its constants: an A100.
 constexpr double kGeneralPeak = 312e12;
+constexpr double kGeneralBandwidth = 1.9e12;
+// Faster GPUs reach less of their datasheets: power limits products, and
+// element-wise kernels are too short to fill a wide memory. The exponents
+// follow the measured GPUs of the catalogue, from the A10G with 70 TFLOP/s and
+// 0.6 TB/s over the A100 and the H100 to the B200 with 2250 TFLOP/s and 8 TB/s.
+constexpr double kMaxExponent = -0.1;
+constexpr double kMemoryExponent = -0.3;
+// The largest and smallest fractions among them.
+constexpr double kLargestGemmFraction = 0.9;
+constexpr double kLeastMemoryFraction = 0.5;
+constexpr double kLargestMemoryFraction = 0.75;
 
 DeviceEfficiency ParseGeneral() {
   const absl::StatusOr<DeviceEfficiency> general =
@@ -53,11 +65,20 @@ const CatalogueDevice* FindDevice(absl::string_view type) {
   return nullptr;
 }
 
-DeviceEfficiency GeneralEfficiency(const PeakFlops& peak) {
+DeviceEfficiency GeneralEfficiency(const PeakFlops& peak,
+                                   double memory_bandwidth_bytes_per_s) {
   static const auto& general = *new DeviceEfficiency(ParseGeneral());
   DeviceEfficiency efficiency = general;
-  efficiency.gemm_half_flops *=
+  const double faster =
       std::max({peak.fp32, peak.fp16, peak.bf16}) / kGeneralPeak;
+  const double wider = memory_bandwidth_bytes_per_s / kGeneralBandwidth;
+  efficiency.gemm_half_flops *= faster;
+  efficiency.gemm_max_fraction =
+      std::min(kLargestGemmFraction,
+               efficiency.gemm_max_fraction * std::pow(faster, kMaxExponent));
+  efficiency.memory_fraction =
+      std::clamp(efficiency.memory_fraction * std::pow(wider, kMemoryExponent),
+                 kLeastMemoryFraction, kLargestMemoryFraction);
   return efficiency;
 }
 

@@ -16,8 +16,11 @@ absl::Span<const CatalogueDevice> DeviceCatalogue();
 const CatalogueDevice* FindDevice(absl::string_view type);
 
 // Returns the efficiency of a GPU that nobody measured, by the general block of
-// the catalogue. Its gemm_half_flops is in proportion to the largest peak.
-DeviceEfficiency GeneralEfficiency(const PeakFlops& peak);
+// the catalogue. The block states the constants of an A100; gemm_half_flops is
+// in proportion to the largest peak, and faster GPUs reach less of their peak
+// and of their memory bandwidth.
+DeviceEfficiency GeneralEfficiency(const PeakFlops& peak,
+                                   double memory_bandwidth_bytes_per_s);
 
 // Returns the link between nodes of the entry's GPUs, if nodes have that many:
 // a node with fewer of them has fewer of their network cards.

@@ -186,7 +186,8 @@ absl::StatusOr<DeviceSpec> ReadDevice(const ConfigField& fields,
   TANGRAM_ASSIGN_OR_RETURN(DeviceSpec device,
                            ReadDatasheet(fields, type, known, assumptions));
   if (known == nullptr) {
-    device.efficiency = GeneralEfficiency(device.peak_flops);
+    device.efficiency = GeneralEfficiency(device.peak_flops,
+                                          device.memory_bandwidth_bytes_per_s);
   }
   TANGRAM_RETURN_IF_ERROR(
       ReadEfficiency(fields, known, device.efficiency, assumptions));

@@ -5,12 +5,6 @@
 
 namespace tangram {
 
-// Share of the memory of a GPU that plans leave free unless told otherwise.
-// Predictions of memory are some per cent off in both directions, so a plan
-// that fills a GPU runs out of memory half of the time. With this
-// margin, 96 % of published runs that ran still fit (docs/accuracy.md).
-inline constexpr double kDefaultMemoryMargin = 0.05;
-
 // Largest margin: plans need some memory.
 inline constexpr double kMostMemoryMargin = 0.9;
 

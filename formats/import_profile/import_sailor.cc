@@ -284,7 +284,7 @@ absl::StatusOr<ImportResult> ImportSailor(Files files,
   }
   result.profile.source = absl::StrCat("Sailor layer profile of ",
                                        sailor.model_name, ", ", files[0].name);
-  result.profile.framework = "Megatron-DeepSpeed";
+  result.profile.framework = "Sailor (Megatron-DeepSpeed)";
   shape.model = AddModel(model, result.profile);
   SailorImporter(sailor, numbering, shape, result).AddAll();
   return result;

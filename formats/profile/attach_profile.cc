@@ -96,6 +96,15 @@ void AttachProfile(const Profile& profile, DeviceSpec& device) {
   }
 }
 
+Profile WithoutMemory(Profile profile) {
+  for (ProfileEntry& entry : profile.entries) {
+    entry.state_bytes.reset();
+    for (ProfilePoint& point : entry.points) point.saved_bytes.reset();
+  }
+  profile.context_bytes.reset();
+  return profile;
+}
+
 void AttachLinks(const Profile& profile, LinkScope scope, Cluster& cluster) {
   std::vector<std::string> types(cluster.groups.size());
   for (const Node& node : cluster.nodes) types[node.group] = node.device.type;

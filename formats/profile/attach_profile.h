@@ -15,6 +15,10 @@ void AttachProfile(const Profile& profile, DeviceSpec& device);
 // to their nodes. Returns the number of such nodes.
 int AttachProfile(const Profile& profile, Cluster& cluster);
 
+// Returns the profile without what it says of memory, which is another
+// framework's: bytes of activations, of model state and of the runtime.
+Profile WithoutMemory(Profile profile);
+
 // The links of a cluster that a profile's links replace.
 enum class LinkScope { kInsideNodes, kBetweenNodes };
 

@@ -60,7 +60,7 @@ TEST(ExpressRunTest, HostsOfEarlyMegatronAreSlow) {
 
   const DeviceEfficiency& used = run.cluster.nodes[0].device.efficiency;
   EXPECT_GT(catalogue.host_launch_s, 0);
-  EXPECT_DOUBLE_EQ(used.host_launch_s, 3.5 * catalogue.host_launch_s);
+  EXPECT_DOUBLE_EQ(used.host_launch_s, 3.4 * catalogue.host_launch_s);
   EXPECT_DOUBLE_EQ(used.memory_fraction, 0.45 * catalogue.memory_fraction);
   EXPECT_DOUBLE_EQ(used.attention_fraction, catalogue.attention_fraction);
 }
@@ -108,6 +108,49 @@ TEST(ExpressRunTest, SailorCopiesGradientsToReduceThem) {
               ElementsAre((layer + ends[0]) * 2, (layer + ends[1]) * 2));
 }
 
+// Half of the model on each stage, over tp 2, 4 bytes each. ZeRO shares them
+// among dp 2.
+TEST(ExpressRunTest, Fp16GradientsAreCopiedToStep) {
+  MeasuredRun measured = GptRun();
+  measured.framework = "Megatron-LM";
+  measured.precision = "fp16";
+  ASSERT_OK_AND_ASSIGN(const ExpressedRun megatron, ExpressRun(measured));
+  double parameters = 0;
+  for (int l = 5; l < 10; ++l) {
+    parameters += ParameterCount(megatron.model.layers[l]);
+  }
+  EXPECT_DOUBLE_EQ(megatron.step_bytes[1], 2 * parameters);
+  EXPECT_THAT(megatron.overhead_bytes, ElementsAre(0, 0));
+
+  // DeepSpeed needs one piece of memory for all of them.
+  measured.framework = "Megatron-DeepSpeed";
+  measured.zero = "1";
+  ASSERT_OK_AND_ASSIGN(const ExpressedRun deepspeed, ExpressRun(measured));
+  EXPECT_THAT(deepspeed.step_bytes, ElementsAre(0, 0));
+  EXPECT_DOUBLE_EQ(deepspeed.overhead_bytes[1], parameters);
+
+  measured.precision = "bf16";
+  ASSERT_OK_AND_ASSIGN(const ExpressedRun bf16, ExpressRun(measured));
+  EXPECT_THAT(bf16.overhead_bytes, ElementsAre(0, 0));
+}
+
+TEST(ExpressRunTest, AProfileOfAnotherFrameworkTellsNothingOfMemory) {
+  Profile profile = {.device = "A100-80",
+                     .framework = "Megatron-LM (Aceso)",
+                     .context_bytes = 7e9};
+  MeasuredRun measured = GptRun();
+  const auto reserved_bytes = [&](const char* framework) {
+    measured.framework = framework;
+    return ExpressRun(measured, {&profile, 1})
+        ->cluster.nodes[0]
+        .device.efficiency.reserved_bytes;
+  };
+  EXPECT_EQ(reserved_bytes("Aceso runtime (Megatron)"), 7e9);
+  EXPECT_NE(reserved_bytes("PyTorch FSDP"), 7e9);
+  profile.framework = "a script";
+  EXPECT_EQ(reserved_bytes("PyTorch FSDP"), 7e9);
+}
+
 TEST(ExpressRunTest, LinksOfAProfileCountWhereTheRowStatesNone) {
   const Profile profile = {.device = "A100-80",
                            .links = {{.link = {3e9, 4e9, 1e-6}},
@@ -151,6 +194,22 @@ TEST(ExpressRunTest, FlashAttention2IsSlowerFromHopperOn) {
     EXPECT_DOUBLE_EQ(run.cluster.nodes[0].device.efficiency.attention_fraction,
                      0.65 * device->device.efficiency.attention_fraction);
   }
+}
+
+TEST(ExpressRunTest, TheDatasheetTellsWhetherAttentionIsSlower) {
+  CatalogueDevice device = **FindRunDevice("H100", true);
+  device.device.type = "NEW-1";
+  MeasuredRun measured = GptRun();
+  measured.framework = "PyTorch FSDP";
+  measured.gpu = "NEW-1";
+  const auto slowdown = [&] {
+    const ExpressedRun run = *ExpressRun(measured, {}, {&device, 1});
+    return run.cluster.nodes[0].device.efficiency.attention_fraction /
+           device.device.efficiency.attention_fraction;
+  };
+  EXPECT_DOUBLE_EQ(slowdown(), 0.65);
+  device.device.memory_bandwidth_bytes_per_s = 1e12;  // A card.
+  EXPECT_DOUBLE_EQ(slowdown(), 1);
 }
 
 TEST(ExpressRunTest, CollectivesOfTpHideWhereTheRowSaysSo) {

@@ -63,6 +63,21 @@ TEST(PredictRunTest, AddsWhatTheFrameworkKeepsOnEachStage) {
                    evaluation.stages[1].peak_bytes + 50e9);
 }
 
+// Activations are gone before the optimizer steps.
+TEST(PredictRunTest, AStepNeedsRoomBesideTheStateAlone) {
+  ExpressedRun expressed = ReservingRun();
+  const Evaluation evaluation = EvaluationOf(expressed);
+  const StageEvaluation& last = evaluation.stages[1];
+
+  expressed.step_bytes = {0, 1};
+  EXPECT_DOUBLE_EQ(PredictRun(GptRun(), expressed)->memory_bytes,
+                   std::max(evaluation.stages[0].peak_bytes, last.peak_bytes));
+  expressed.step_bytes = {0, 90e9};
+  const RunPrediction full = *PredictRun(GptRun(), expressed);
+  EXPECT_DOUBLE_EQ(full.memory_bytes, last.static_bytes + 90e9);
+  EXPECT_DOUBLE_EQ(full.filled, full.memory_bytes / last.capacity_bytes);
+}
+
 TEST(PredictRunTest, MemoryIsThatOfTheFullestGpu) {
   const Evaluation evaluation = EvaluationOf(ReservingRun());
   ASSERT_NE(evaluation.stages[0].peak_bytes, evaluation.stages[1].peak_bytes);

@@ -157,13 +157,13 @@ TEST(PlaceRunTest, EthernetAndOmniPathDeliverLess) {
   run.inter_link = "4x Omni-Path links per node (100 Gbps each)";
   ASSERT_OK_AND_ASSIGN(const PlacedRun omni_path, PlaceRun(run, {StageOf(16)}));
 
-  // 0.5 · 10 / 8 = 0.625 GB/s; 0.25 · 4 · 100 / 8 = 12.5 GB/s.
+  // 0.5 · 10 / 8 = 0.625 GB/s; 0.165 · 4 · 100 / 8 = 8.25 GB/s.
   const Link& slow = ethernet.cluster.LinkBetween(0, 1);
   EXPECT_DOUBLE_EQ(slow.bandwidth_bytes_per_s, 0.625e9);
   EXPECT_DOUBLE_EQ(slow.latency_s, 50e-6);
   const Link& fast = omni_path.cluster.LinkBetween(0, 1);
-  EXPECT_DOUBLE_EQ(fast.bandwidth_bytes_per_s, 12.5e9);
-  EXPECT_DOUBLE_EQ(fast.pair_bandwidth_bytes_per_s, 3.125e9);
+  EXPECT_DOUBLE_EQ(fast.bandwidth_bytes_per_s, 8.25e9);
+  EXPECT_DOUBLE_EQ(fast.pair_bandwidth_bytes_per_s, 2.0625e9);
   EXPECT_DOUBLE_EQ(fast.latency_s, 20e-6);
 }
 

@@ -56,6 +56,27 @@ TEST_F(StageCostTest, SumsItsLayers) {
   EXPECT_DOUBLE_EQ(cost.memory.static_bytes, 16 * sum.parameters.dense);
 }
 
+// While layers run again, the logits of their microbatch are free.
+TEST_F(StageCostTest, WhatTheHeadKeepsMakesRoomForRecomputation) {
+  const OpMask all = WholeLayerMask(model_.layers[1]);
+  const LayerCost layer = Layer(1, 0, 10, all);
+  const LayerCost head = Layer(5, 0, 2);
+  ASSERT_GT(layer.transient_bytes - head.activation_bytes,
+            head.transient_bytes);
+
+  const StageCost body =
+      Estimate({.begin = {1, 0}, .end = {5, 0}, .recompute = {{4, all}}});
+  const StageCost both =
+      Estimate({.begin = {1, 0},
+                .end = {6, 0},
+                .recompute = {{4, all}, {1, kRecomputeNone}}});
+  EXPECT_DOUBLE_EQ(body.memory.transient_bytes, layer.transient_bytes);
+  EXPECT_DOUBLE_EQ(both.memory.transient_bytes,
+                   layer.transient_bytes - head.activation_bytes);
+  EXPECT_DOUBLE_EQ(both.memory.PeakBytes(1) - both.memory.static_bytes,
+                   4 * layer.activation_bytes + layer.transient_bytes);
+}
+
 TEST_F(StageCostTest, APassWaitsForTheHostWhereThatIsSlower) {
   const StagePlan layers = {
       .begin = {1, 0}, .end = {5, 0}, .recompute = {{4, 0}}};

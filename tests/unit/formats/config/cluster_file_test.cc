@@ -233,7 +233,7 @@ groups:
   const DeviceSpec& device = cluster.nodes[0].device;
   EXPECT_EQ(device.peak_flops.bf16, 5e15);
   EXPECT_EQ(device.peak_flops.fp16, 0);
-  EXPECT_EQ(device.efficiency, GeneralEfficiency(device.peak_flops));
+  EXPECT_EQ(device.efficiency, GeneralEfficiency(device.peak_flops, 9e12));
   EXPECT_TRUE(device.supports_flash_attention);  // It has bf16 units.
   EXPECT_THAT(
       cluster.assumptions,

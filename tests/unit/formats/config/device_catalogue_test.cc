@@ -120,13 +120,31 @@ TEST(DeviceCatalogueTest, AGenerationIsTheBlockBelowTheGeneralOne) {
 }
 
 TEST(GeneralEfficiencyTest, HalfOfTheRateIsReachedAfterTheSameTime) {
-  const DeviceEfficiency small = GeneralEfficiency({.fp16 = 100e12});
-  const DeviceEfficiency large = GeneralEfficiency({.bf16 = 400e12});
+  const DeviceEfficiency small = GeneralEfficiency({.fp16 = 200e12}, 2e12);
+  const DeviceEfficiency large = GeneralEfficiency({.bf16 = 800e12}, 2e12);
 
   EXPECT_NEAR(large.gemm_half_flops / small.gemm_half_flops, 4, 1e-9);
-  EXPECT_EQ(large.gemm_max_fraction, small.gemm_max_fraction);
+  EXPECT_EQ(large.memory_fraction, small.memory_fraction);
   EXPECT_GT(small.host_launch_s, 0);
   EXPECT_GT(small.overlap_penalty, 0);
+}
+
+// 4^-0.1 of the fraction of peak, 1.5^-0.3 of the fraction of bandwidth.
+TEST(GeneralEfficiencyTest, FasterGpusReachLessOfTheirDatasheets) {
+  const DeviceEfficiency small = GeneralEfficiency({.fp16 = 200e12}, 2e12);
+  const DeviceEfficiency large = GeneralEfficiency({.fp16 = 800e12}, 3e12);
+
+  EXPECT_NEAR(large.gemm_max_fraction / small.gemm_max_fraction, 0.8706, 1e-4);
+  EXPECT_NEAR(large.memory_fraction / small.memory_fraction, 0.8855, 1e-4);
+}
+
+TEST(GeneralEfficiencyTest, NoGpuReachesMoreThanThoseMeasured) {
+  const DeviceEfficiency card = GeneralEfficiency({.fp32 = 1e12}, 1e11);
+  const DeviceEfficiency huge = GeneralEfficiency({.fp16 = 1e18}, 1e15);
+
+  EXPECT_EQ(card.gemm_max_fraction, 0.9);
+  EXPECT_EQ(card.memory_fraction, 0.75);
+  EXPECT_EQ(huge.memory_fraction, 0.5);
 }
 
 TEST(InterNodeLinkTest, NodesOfFewerGpusHaveFewerNetworkCards) {
