@@ -33,10 +33,6 @@ struct PlanFigures {
 // The file must have a plan.
 PlanFigures FiguresOf(const PlanFile& file);
 
-// Returns why an answer has no plan: the error, or the reason and the missing
-// bytes.
-std::string WhyNone(const absl::StatusOr<PlanFile>& answer);
-
 }  // namespace tangram
 
 #endif  // TANGRAM_CLI_PRINT_PLAN_FIGURES_H_

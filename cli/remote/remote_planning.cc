@@ -26,10 +26,9 @@
 #include "tangram/v1/planner_service.grpc.pb.h"
 
 namespace tangram {
-namespace {
 
-v1::PlanRequest ToProto(const PlanRequest& request,
-                        const PlanningSetup& setup) {
+v1::PlanRequest PlanRequestToProto(const PlanRequest& request,
+                                   const PlanningSetup& setup) {
   v1::PlanRequest message;
   *message.mutable_cluster() = tangram::ToProto(request.cluster);
   *message.mutable_model() = tangram::ToProto(request.model);
@@ -59,6 +58,8 @@ v1::PlanRequest ToProto(const PlanRequest& request,
   return message;
 }
 
+namespace {
+
 absl::StatusOr<PlanFile> PlanInOneCall(const PlanRequest& request,
                                        const PlanningSetup& setup,
                                        const StopCondition& stop,
@@ -66,7 +67,7 @@ absl::StatusOr<PlanFile> PlanInOneCall(const PlanRequest& request,
   TANGRAM_ASSIGN_OR_RETURN(const auto channel,
                            ConnectToCoordinator(setup.coordinator, stop));
   const auto stub = v1::Planner::NewStub(channel);
-  const v1::PlanRequest message = ToProto(request, setup);
+  const v1::PlanRequest message = PlanRequestToProto(request, setup);
   StreamCall<v1::PlanUpdate> call(stop, [&](auto* context, auto* queue) {
     return stub->AsyncPlan(context, message, queue, /*tag=*/nullptr);
   });
@@ -114,7 +115,7 @@ absl::StatusOr<std::string> PlanRequestToJson(const PlanRequest& request,
                                               const PlanningSetup& setup) {
   TANGRAM_ASSIGN_OR_RETURN(
       const std::string compact,
-      MessageToJson(ToProto(request, setup), DefaultValues::kLeaveOut));
+      MessageToJson(PlanRequestToProto(request, setup), DefaultValues::kLeaveOut));
   return LayOutJson(compact);
 }
 
@@ -124,7 +125,7 @@ absl::StatusOr<v1::Job> SubmitPlanJob(const PlanRequest& request,
   v1::SubmitJobRequest message;
   message.set_job_id(setup.job_id);
   message.set_priority(setup.priority);
-  *message.mutable_request() = ToProto(request, setup);
+  *message.mutable_request() = PlanRequestToProto(request, setup);
   return SubmitJob(setup.coordinator, message, stop);
 }
 

@@ -46,6 +46,7 @@ class CachingSource : public SlicePlanSource {
       const Progress& progress) override {
     return Ask<SlicePlanSet>(
         context, queries, [&](absl::Span<const PairQuery> unknown) {
+          answers_->NoteAsked(static_cast<int64_t>(unknown.size()));
           return source_.Parallelize(context, unknown, progress);
         });
   }

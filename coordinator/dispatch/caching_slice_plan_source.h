@@ -1,6 +1,7 @@
 #ifndef TANGRAM_COORDINATOR_DISPATCH_CACHING_SLICE_PLAN_SOURCE_H_
 #define TANGRAM_COORDINATOR_DISPATCH_CACHING_SLICE_PLAN_SOURCE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -20,7 +21,12 @@ class SharedAnswers {
   std::optional<Answer> Find(const QueryKey& key);
   void Insert(const QueryKey& key, const Answer& answer);
 
+  // Slice plans that were asked for because they were not known.
+  int64_t num_asked() const { return num_asked_; }
+  void NoteAsked(int64_t num_slice_plans) { num_asked_ += num_slice_plans; }
+
  private:
+  std::atomic<int64_t> num_asked_ = 0;
   Mutex mutex_;
   AnswerCache answers_ ABSL_GUARDED_BY(mutex_);
 };

@@ -1,0 +1,34 @@
+#include "common/domain/keep_nodes.h"
+
+namespace tangram {
+
+std::vector<int> NodesOfGroups(const Cluster& cluster) {
+  std::vector<int> nodes(cluster.groups.size(), 0);
+  for (const Node& node : cluster.nodes) ++nodes[node.group];
+  return nodes;
+}
+
+Cluster KeepNodes(const Cluster& cluster, absl::Span<const int> counts) {
+  std::vector<int> new_index(counts.size(), -1);
+  std::vector<int> kept_groups;
+  for (size_t g = 0; g < counts.size(); ++g) {
+    if (counts[g] == 0) continue;
+    new_index[g] = static_cast<int>(kept_groups.size());
+    kept_groups.push_back(static_cast<int>(g));
+  }
+  Cluster kept{.name = cluster.name, .assumptions = cluster.assumptions};
+  for (const int from : kept_groups) {
+    kept.groups.push_back(cluster.groups[from]);
+    std::vector<Link>& row = kept.links.emplace_back();
+    for (const int to : kept_groups) row.push_back(cluster.links[from][to]);
+  }
+  std::vector<int> left(counts.begin(), counts.end());
+  for (const Node& node : cluster.nodes) {
+    if (left[node.group]-- <= 0) continue;
+    kept.nodes.push_back(node);
+    kept.nodes.back().group = new_index[node.group];
+  }
+  return kept;
+}
+
+}  // namespace tangram

@@ -1,0 +1,21 @@
+#ifndef TANGRAM_COMMON_DOMAIN_KEEP_NODES_H_
+#define TANGRAM_COMMON_DOMAIN_KEEP_NODES_H_
+
+#include <vector>
+
+#include "absl/types/span.h"
+#include "common/domain/cluster.h"
+
+namespace tangram {
+
+// Returns the number of nodes of each group.
+std::vector<int> NodesOfGroups(const Cluster& cluster);
+
+// Returns the cluster with `counts[g]` nodes of each group g, the first in
+// cluster order. Groups without nodes are gone. There must be as many counts as
+// groups, each from 0 to the group's nodes.
+Cluster KeepNodes(const Cluster& cluster, absl::Span<const int> counts);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_DOMAIN_KEEP_NODES_H_
