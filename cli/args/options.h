@@ -115,12 +115,12 @@ struct FrontierOptions {
   std::string from_file;
   // "h100=98.3,a100=32.8", a node-hour, or a CSV file; empty: unknown.
   std::string prices;
-  std::string region;  // Of the prices in a file; empty: the cheapest.
-  bool spot = false;   // Take spot prices.
-  std::optional<double> tokens;          // To train; empty: unknown.
+  std::string region;            // Counts in a file of prices; empty: all.
+  bool spot = false;             // Take spot prices.
+  std::optional<double> tokens;  // To train; empty: unknown.
   std::optional<double> deadline_hours;  // To train them.
   std::optional<double> budget;          // Price of training them.
-  std::optional<double> certainty;       // Of meeting the deadline.
+  std::optional<double> certainty;       // Probability to meet the deadline.
   std::optional<double> price_of_an_hour;
   std::string failures;  // "h100=0.001,..": of a node, in an hour.
   std::optional<double> checkpoint_s;
@@ -135,14 +135,14 @@ struct FrontierOptions {
   std::string output_folder;  // Keeps the plans; empty: none.
 };
 
-// What replacing a plan by another moves.
+// Two plans, of which one replaces the other.
 struct MoveOptions {
   std::string old_file;
   std::string new_file;
   std::vector<std::string> lost_nodes;  // They hold nothing any more.
 };
 
-// What to buy, retire and re-wire for jobs of which each has a frontier.
+// Jobs, each with a frontier, for which to buy, retire and re-wire nodes.
 struct AdviseOptions {
   std::vector<std::string> frontier_files;  // "FILE" or "WEIGHT*FILE".
   std::string base;    // "h100=2,a100=4", the nodes there are; empty: all.
@@ -351,15 +351,14 @@ struct HelpOptions {
 
 using Command = std::variant<
     PlanOptions, CompareOptions, FrontierOptions, MoveOptions, AdviseOptions,
-    IslandsOptions,
-    EvaluateOptions, ExplainOptions, DiffOptions, ReportOptions, RunOptions,
-    ExportOptions, ImportPlanOptions, ImportClusterOptions, ImportModelOptions,
-    ImportProfileOptions, ShowProfileOptions, ExportProfileOptions,
-    ValidateOptions, ModelsOptions, DevicesOptions, ParallelizersOptions,
-    PlannersOptions, HealthOptions, ListJobsOptions, ShowJobOptions,
-    WatchJobOptions, TraceJobOptions, ListWorkersOptions, ReleaseWorkerOptions,
-    TopOptions, CancelJobOptions, CompletionOptions, CompleteOptions,
-    ManualOptions, VersionOptions, HelpOptions>;
+    IslandsOptions, EvaluateOptions, ExplainOptions, DiffOptions, ReportOptions,
+    RunOptions, ExportOptions, ImportPlanOptions, ImportClusterOptions,
+    ImportModelOptions, ImportProfileOptions, ShowProfileOptions,
+    ExportProfileOptions, ValidateOptions, ModelsOptions, DevicesOptions,
+    ParallelizersOptions, PlannersOptions, HealthOptions, ListJobsOptions,
+    ShowJobOptions, WatchJobOptions, TraceJobOptions, ListWorkersOptions,
+    ReleaseWorkerOptions, TopOptions, CancelJobOptions, CompletionOptions,
+    CompleteOptions, ManualOptions, VersionOptions, HelpOptions>;
 
 }  // namespace tangram
 

@@ -45,7 +45,7 @@ absl::StatusOr<WeightedFile> ParseWeighted(const std::string& text) {
   if (!absl::SimpleAtod(sides.first, &weighted.weight) ||
       !(weighted.weight > 0) || weighted.weight > 1e9) {
     return absl::InvalidArgumentError(absl::StrCat(
-        text, "; expected a positive weight before the *, such as 3*", 
+        text, "; expected a positive weight before the *, such as 3*",
         sides.second));
   }
   return weighted;
@@ -73,12 +73,12 @@ absl::Status AddJob(const WeightedFile& job, Portfolio& portfolio) {
           " is not planned; expected a frontier without a timeout"));
     }
     allocations.push_back(point.nodes);
-    worths.push_back(point.envelope_s.has_value()
-                         ? job.weight *
-                               static_cast<double>(
-                                   frontier.terms.tokens_per_iteration) /
-                               *point.envelope_s
-                         : 0);
+    worths.push_back(
+        point.envelope_s.has_value()
+            ? job.weight *
+                  static_cast<double>(frontier.terms.tokens_per_iteration) /
+                  *point.envelope_s
+            : 0);
   }
   if (portfolio.allocations.empty()) {
     portfolio.allocations = std::move(allocations);
@@ -90,8 +90,9 @@ absl::Status AddJob(const WeightedFile& job, Portfolio& portfolio) {
   if (frontier.groups != portfolio.terms.groups ||
       allocations != portfolio.allocations) {
     return absl::InvalidArgumentError(absl::StrCat(
-        job.file, ": has other groups or allocations than the first frontier; "
-                  "expected the same"));
+        job.file,
+        ": has other groups or allocations than the first frontier; "
+        "expected the same"));
   }
   for (size_t i = 0; i < worths.size(); ++i) {
     portfolio.tokens_per_s[i] += worths[i];
@@ -176,8 +177,7 @@ void PrintStaircases(const Portfolio& portfolio, const Allocation& base,
     for (const Stair& stair : staircases[g].stairs) {
       const bool is_base = stair.nodes == base[g];
       table.AddRow(
-          {is_first ? portfolio.terms.groups[g] : "",
-           absl::StrCat(stair.nodes),
+          {is_first ? portfolio.terms.groups[g] : "", absl::StrCat(stair.nodes),
            FormatThousands(static_cast<int64_t>(stair.worth)),
            For(stair.marginal, 1), For(stair.marginal, terms.node_hour_price),
            For(stair.marginal, KilowattsOf(terms)),
@@ -227,7 +227,7 @@ Json StaircaseView(const Portfolio& portfolio, const Allocation& base,
   return groups;
 }
 
-// What binds a plan.
+// Parts of the cluster that bind a plan.
 struct Limits {
   double iteration_time_s = 0;
   double memory_fraction = 0;  // The fullest GPU's.
@@ -237,9 +237,8 @@ struct Limits {
 absl::StatusOr<Limits> LimitsOf(const std::string& plan_file) {
   TANGRAM_ASSIGN_OR_RETURN(const PlanFile file, ReadAndEvaluate(plan_file));
   if (!file.result.plan.has_value()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--plan: ", plan_file,
-                     ": has no plan of one pipeline; expected one"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--plan: ", plan_file, ": has no plan of one pipeline; expected one"));
   }
   const auto time_of = [&](const Cluster& cluster) -> absl::StatusOr<double> {
     TANGRAM_ASSIGN_OR_RETURN(
@@ -325,8 +324,8 @@ CommandResult Run(const AdviseOptions& options, Console& console) {
     TANGRAM_RETURN_IF_ERROR(AddTerms(terms, portfolio.terms));
     TANGRAM_ASSIGN_OR_RETURN(const Allocation base,
                              BaseOf(options.base, portfolio));
-    const std::vector<Staircase> staircases = StaircasesAround(
-        base, portfolio.allocations, portfolio.tokens_per_s);
+    const std::vector<Staircase> staircases =
+        StaircasesAround(base, portfolio.allocations, portfolio.tokens_per_s);
     view["groups"] = StaircaseView(portfolio, base, staircases);
     if (!as_json) PrintStaircases(portfolio, base, staircases, console);
   }

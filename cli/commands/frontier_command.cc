@@ -66,7 +66,8 @@ absl::StatusOr<Allocation> ParseCenter(absl::string_view text,
                            ParseNodeLattice(std::string(text), cluster));
   if (text.empty() || lattice.size() != 1) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--set: near:", text, "; expected one number of nodes "
+        absl::StrCat("--set: near:", text,
+                     "; expected one number of nodes "
                      "for each group, such as near:t4=2,v100=4"));
   }
   return lattice.At(0);
@@ -94,14 +95,14 @@ absl::Status AddSet(absl::string_view set, const Cluster& cluster,
   } else if (absl::ConsumePrefix(&rest, "gavel:")) {
     int num_gpus = 0;
     if (!absl::SimpleAtoi(rest, &num_gpus) || num_gpus < 1) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--set: ", set, "; expected gavel:<number of GPUs>"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("--set: ", set, "; expected gavel:<number of GPUs>"));
     }
     found = OneGroupWithGpus(num_gpus, available, GpusOfNodes(cluster));
   } else {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--set: ", set,
-                     "; expected near:<group>=<nodes>,.., sia or gavel:<GPUs>"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--set: ", set,
+        "; expected near:<group>=<nodes>,.., sia or gavel:<GPUs>"));
   }
   allocations.insert(allocations.end(), found.begin(), found.end());
   return absl::OkStatus();
@@ -125,14 +126,14 @@ absl::StatusOr<std::vector<Allocation>> AllocationsOf(
                        [](int count) { return count == 0; });
   });
   if (allocations.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        options.sets.empty() ? "--nodes" : "--set",
-        ": none in any allocation; expected at least one node"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(options.sets.empty() ? "--nodes" : "--set",
+                     ": none in any allocation; expected at least one node"));
   }
   if (static_cast<int64_t>(allocations.size()) > kMostAllocations) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--set: ", allocations.size(), " allocations; expected at most ",
-        kMostAllocations));
+    return absl::InvalidArgumentError(
+        absl::StrCat("--set: ", allocations.size(),
+                     " allocations; expected at most ", kMostAllocations));
   }
   return allocations;
 }
@@ -214,12 +215,12 @@ class FrontierRun {
     }
     order = std::move(rest);
     if (asked.empty()) return absl::OkStatus();
-    const absl::Status status = AskFrontier(
-        whole, asked, setup_, stop_,
-        [&](int64_t index, AllocationAnswer answer) {
-          if (answer.from_cache) ++work_.from_cache;
-          Take(points[index], std::move(answer));
-        });
+    const absl::Status status =
+        AskFrontier(whole, asked, setup_, stop_,
+                    [&](int64_t index, AllocationAnswer answer) {
+                      if (answer.from_cache) ++work_.from_cache;
+                      Take(points[index], std::move(answer));
+                    });
     if (stop_.DeadlinePassed()) return absl::OkStatus();
     TANGRAM_RETURN_IF_ERROR(status);
     return options_.output_folder.empty() ? absl::OkStatus() : GetPlans(points);
@@ -341,8 +342,7 @@ CommandResult WriteAndPrint(const FrontierOptions& options,
     files.Add(options.csv_file, FrontierAsCsv(frontier));
   }
   if (!options.page_file.empty()) {
-    files.Add(options.page_file,
-              FrontierPage(FrontierAsJson(frontier, work)));
+    files.Add(options.page_file, FrontierPage(FrontierAsJson(frontier, work)));
   }
   TANGRAM_RETURN_IF_ERROR(files.Write());
   if (options.csv_file == "-") {
@@ -363,8 +363,7 @@ CommandResult Reassess(const FrontierOptions& options, Console& console) {
       const std::string text,
       ReadInputFile(options.from_file, kMostFrontierBytes));
   TANGRAM_ASSIGN_OR_RETURN(
-      Frontier frontier,
-      FrontierFromJson(text, InputName(options.from_file)));
+      Frontier frontier, FrontierFromJson(text, InputName(options.from_file)));
   TANGRAM_RETURN_IF_ERROR(AddTerms(options, frontier));
   TANGRAM_RETURN_IF_ERROR(CheckFrontierOutputs(options));
   return WriteAndPrint(options, {}, {}, frontier, console);

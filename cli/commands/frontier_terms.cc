@@ -33,9 +33,8 @@ absl::StatusOr<double> ParseNumber(absl::string_view option,
                                    absl::string_view expected) {
   double number = 0;
   if (!absl::SimpleAtod(text, &number) || !(number >= 0) || number > most) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(option, ": ", absl::Utf8SafeCEscape(part), "; expected ",
-                     expected));
+    return absl::InvalidArgumentError(absl::StrCat(
+        option, ": ", absl::Utf8SafeCEscape(part), "; expected ", expected));
   }
   return number;
 }
@@ -51,9 +50,8 @@ absl::StatusOr<std::vector<std::string>> ByGroup(
     const std::pair<absl::string_view, absl::string_view> sides =
         absl::StrSplit(part, absl::MaxSplits('=', 1));
     if (sides.second.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(option, ": ", absl::Utf8SafeCEscape(part),
-                       "; expected ", expected));
+      return absl::InvalidArgumentError(absl::StrCat(
+          option, ": ", absl::Utf8SafeCEscape(part), "; expected ", expected));
     }
     size_t g = 0;
     while (g < groups.size() && groups[g] != sides.first) ++g;
@@ -79,9 +77,9 @@ absl::Status AddListedPrices(const std::string& text, Frontier& frontier) {
   for (size_t g = 0; g < prices.size(); ++g) {
     const std::string& group = frontier.groups[g];
     if (prices[g].empty()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--prices: no ", group, "; expected a price of each of ",
-          absl::StrJoin(frontier.groups, ", ")));
+      return absl::InvalidArgumentError(
+          absl::StrCat("--prices: no ", group, "; expected a price of each of ",
+                       absl::StrJoin(frontier.groups, ", ")));
     }
     TANGRAM_ASSIGN_OR_RETURN(
         frontier.terms.groups[g].node_hour_price,
@@ -117,9 +115,8 @@ absl::Status AddPrices(const FrontierOptions& options, Frontier& frontier) {
                        !absl::StrContains(options.prices, '/');
   if (is_list || options.prices.empty()) {
     if (options.spot || !options.region.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(options.spot ? "--spot" : "--region",
-                       ": needs a file of --prices"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          options.spot ? "--spot" : "--region", ": needs a file of --prices"));
     }
     return is_list ? AddListedPrices(options.prices, frontier)
                    : absl::OkStatus();

@@ -78,14 +78,12 @@ void PrintMove(const PlanMove& move, Console& console) {
                   FormatBytes(node.checkpoint_bytes)});
   }
   console.out << table.ToString() << "\n"
-              << WrapText(
-                     absl::StrCat(
-                         "of ", FormatBytes(move.needed_bytes), ", ",
-                         FormatBytes(move.kept_bytes), " stay, ",
-                         FormatBytes(move.moved_bytes),
-                         " come from other GPUs in at least ",
-                         FormatSeconds(move.seconds)),
-                     /*indent=*/2, kOutputWidth);
+              << WrapText(absl::StrCat("of ", FormatBytes(move.needed_bytes),
+                                       ", ", FormatBytes(move.kept_bytes),
+                                       " stay, ", FormatBytes(move.moved_bytes),
+                                       " come from other GPUs in at least ",
+                                       FormatSeconds(move.seconds)),
+                          /*indent=*/2, kOutputWidth);
   if (!move.loses_state()) return;
   console.out << WrapText(
       absl::StrCat(FormatBytes(move.checkpoint_bytes),
@@ -136,8 +134,8 @@ CommandResult Run(const MoveOptions& options, Console& console) {
                            LostNodes(options, before));
   const HeldState held = StateOf(before);
   const HeldState wanted = StateOf(after);
-  const PlanMove move = MoveBetween({held, before.cluster},
-                                    {wanted, after.cluster}, lost);
+  const PlanMove move =
+      MoveBetween({held, before.cluster}, {wanted, after.cluster}, lost);
   if (console.format == OutputFormat::kJson) {
     PrintMoveAsJson(move, console);
   } else {

@@ -32,16 +32,17 @@ class PriceTable {
   absl::Status Check() const {
     if (group_ < 0 && instance_ < 0 && accelerator_ < 0) {
       return absl::InvalidArgumentError(absl::StrCat(
-          file_, ": no column group; expected group and price, or SkyPilot's "
-                 "InstanceType or AcceleratorName"));
+          file_,
+          ": no column group; expected group and price, or SkyPilot's "
+          "InstanceType or AcceleratorName"));
     }
     if (price_ < 0) {
       return absl::InvalidArgumentError(
           absl::StrCat(file_, ": no column ", PriceColumn(), "; expected one"));
     }
     if (region_ < 0 && !choice_.region.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--region: ", file_, " has no regions; expected none"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("--region: ", file_, " has no regions; expected none"));
     }
     if (!table_.bad_rows.empty()) {
       return absl::InvalidArgumentError(table_.bad_rows.front());
@@ -82,9 +83,9 @@ class PriceTable {
   }
 
   static std::string Cell(const CsvTable::Row& row, int column) {
-    return column < 0 ? std::string()
-                      : std::string(absl::StripAsciiWhitespace(
-                            row.cells[column]));
+    return column < 0
+               ? std::string()
+               : std::string(absl::StripAsciiWhitespace(row.cells[column]));
   }
 
   bool IsInRegion(const CsvTable::Row& row) const {

@@ -13,11 +13,11 @@ namespace tangram {
 // A group whose nodes a file of prices may list.
 struct PricedGroup {
   std::string name;    // As in the cluster, or a type of cloud instance.
-  std::string device;  // Of its GPUs; empty: unknown.
+  std::string device;  // Type of its GPUs; empty: unknown.
   int gpus_per_node = 0;
 };
 
-// Which prices of a file count.
+// Selects among the prices of a file.
 struct PriceChoice {
   std::string region;  // Empty: the cheapest of all.
   bool spot = false;
@@ -29,9 +29,9 @@ struct PriceChoice {
 //
 // or the columns of SkyPilot's catalogues: InstanceType, AcceleratorName,
 // AcceleratorCount, Region, Price, SpotPrice. There a group is the instance
-// type of its name, or else any with its GPUs, as many in a node. Of several
-// rows the cheapest counts. `file` is for errors: kInvalidArgument naming the
-// line and column, or the group without a price.
+// type of its name, or else any with its GPUs, as many in a node. The
+// cheapest of several rows counts. `file` is for errors: kInvalidArgument
+// naming the line and column, or the group without a price.
 absl::StatusOr<std::vector<double>> ReadPrices(
     absl::string_view text, const std::string& file,
     absl::Span<const PricedGroup> groups, const PriceChoice& choice);

@@ -61,8 +61,8 @@ absl::StatusOr<std::vector<LocalMember>> CreateMembers(
         [&stop] { return stop.ShouldStop(); },
         {.log = tracer, .now_s = [tracer] { return tracer->now_s(); }});
     if (shared != nullptr) {
-      member.cache =
-          CreateCachingSlicePlanSource(*member.threads, shared->Of(name));
+      member.cache = CreateCachingSlicePlanSource(
+          *member.threads, shared->Of(name), !ReadsSearchSteps(name));
     } else if (names.size() > 1 || asks_again) {
       member.cache = CreateCachingSlicePlanSource(*member.threads, kCacheBytes);
     }
@@ -114,7 +114,8 @@ std::shared_ptr<SharedAnswers> SharedSlicePlans::Of(const std::string& name) {
 int64_t SharedSlicePlans::num_asked() {
   const MutexLock lock(mutex_);
   int64_t num_asked = 0;
-  for (const auto& [name, answers] : by_name_) num_asked += answers->num_asked();
+  for (const auto& [name, answers] : by_name_)
+    num_asked += answers->num_asked();
   return num_asked;
 }
 

@@ -49,7 +49,8 @@ using OnAllocation =
     std::function<void(int64_t index, const absl::StatusOr<PlanFile>& answer)>;
 
 // Plans each allocation by `plan_one`, in the order of `order`, in `threads`
-// threads, until `stop` says so. What was stopped is not reported.
+// threads, until `stop` says so. An allocation that was stopped is not
+// reported.
 void PlanAllocations(
     absl::Span<const int64_t> order, int threads, const StopCondition& stop,
     const std::function<absl::StatusOr<PlanFile>(int64_t index)>& plan_one,

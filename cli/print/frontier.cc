@@ -174,9 +174,8 @@ std::vector<FrontierChoice> ChoicesOf(const Frontier& frontier) {
     add("best_value",
         absl::StrFormat("least with %g an hour of time",
                         *terms.price_of_an_hour),
-        chooser.Least([](const FrontierPoint& point) {
-          return point.values.waiting;
-        }));
+        chooser.Least(
+            [](const FrontierPoint& point) { return point.values.waiting; }));
   }
   return choices;
 }

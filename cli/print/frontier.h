@@ -25,7 +25,7 @@ struct FrontierPoint {
   int64_t envelope_at = 0;
   bool on_front = false;       // In time and price.
   bool on_wide_front = false;  // In time, price, energy and free memory.
-  bool is_knee = false;        // Of the front in time and price.
+  bool is_knee = false;        // The knee of the front in time and price.
 
   bool has_plan() const { return answer.has_plan(); }
 };
@@ -33,7 +33,7 @@ struct FrontierPoint {
 // Allocations with what they cost.
 struct Frontier {
   std::vector<std::string> groups;
-  std::vector<std::string> devices;  // Of the groups; empty names: unknown.
+  std::vector<std::string> devices;   // By group; empty names: unknown.
   std::vector<FrontierPoint> points;  // By ascending `nodes`.
   ObjectiveTerms terms;
   bool shows_energy = false;  // In the table.

@@ -134,9 +134,8 @@ class Reader {
       return Wrong("allocations", "a list that is not empty");
     }
     for (size_t i = 0; i < points->size(); ++i) {
-      TANGRAM_RETURN_IF_ERROR(
-          ReadPoint(absl::StrCat("allocations[", i, "]"), (*points)[i],
-                    frontier));
+      TANGRAM_RETURN_IF_ERROR(ReadPoint(absl::StrCat("allocations[", i, "]"),
+                                        (*points)[i], frontier));
     }
     std::sort(frontier.points.begin(), frontier.points.end(),
               [](const FrontierPoint& a, const FrontierPoint& b) {
@@ -195,8 +194,8 @@ class Reader {
   absl::StatusOr<double> ReadNumber(const std::string& at, const Json& json,
                                     const char* name, double least) const {
     const auto it = json.find(name);
-    if (it == json.end() || !it->is_number() ||
-        !(it->get<double>() >= least) || !std::isfinite(it->get<double>())) {
+    if (it == json.end() || !it->is_number() || !(it->get<double>() >= least) ||
+        !std::isfinite(it->get<double>())) {
       return Wrong(absl::StrCat(at, ".", name),
                    absl::StrCat("a number of at least ", least));
     }
@@ -219,8 +218,7 @@ class Reader {
                      "a number of nodes");
       }
       point.nodes.push_back(*count);
-      point.num_gpus +=
-          point.nodes[g] * frontier.terms.groups[g].gpus_per_node;
+      point.num_gpus += point.nodes[g] * frontier.terms.groups[g].gpus_per_node;
     }
     const std::string state = json.value("state", Json()).is_string()
                                   ? json["state"].get<std::string>()
@@ -325,12 +323,12 @@ std::string FrontierAsCsv(const Frontier& frontier) {
   for (const std::string& group : frontier.groups) {
     header.push_back(CsvCell(absl::StrCat("nodes_", group)));
   }
-  for (const char* name :
-       {"gpus", "state", "iteration_time_s", "tokens_per_s", "memory_fraction",
-        "envelope_s", "on_front"}) {
+  for (const char* name : {"gpus", "state", "iteration_time_s", "tokens_per_s",
+                           "memory_fraction", "envelope_s", "on_front"}) {
     header.emplace_back(name);
   }
-  for (const auto& [name, none] : OptionalFigures({})) header.emplace_back(name);
+  for (const auto& [name, none] : OptionalFigures({}))
+    header.emplace_back(name);
   for (const char* name : {"progress", "on_wide_front", "knee", "reason"}) {
     header.emplace_back(name);
   }

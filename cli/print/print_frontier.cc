@@ -41,9 +41,9 @@ std::vector<std::string> FiguresOf(const Frontier& frontier,
   std::vector<std::string> figures = {
       FormatSeconds(point.answer.iteration_time_s),
       FormatThousands(static_cast<int64_t>(values.tokens_per_s)),
-      !values.makes_progress()         ? "never"
-      : values.hours.has_value()       ? absl::StrFormat("%.1f", *values.hours)
-                                       : "",
+      !values.makes_progress()   ? "never"
+      : values.hours.has_value() ? absl::StrFormat("%.1f", *values.hours)
+                                 : "",
       FormatPrice(values.price_per_hour),
       FormatPrice(values.price_per_million_tokens)};
   if (frontier.shows_energy) {
@@ -117,10 +117,10 @@ void PrintWhyNone(const Frontier& frontier, Console& console) {
   std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
   for (const FrontierPoint& point : frontier.points) {
     if (point.answer.state != AllocationAnswer::State::kNoPlan) continue;
-    auto known = std::find_if(reasons.begin(), reasons.end(),
-                              [&](const auto& reason) {
-                                return reason.first == point.answer.why_none;
-                              });
+    auto known =
+        std::find_if(reasons.begin(), reasons.end(), [&](const auto& reason) {
+          return reason.first == point.answer.why_none;
+        });
     if (known == reasons.end()) {
       known = reasons.insert(known, {point.answer.why_none, {}});
     }

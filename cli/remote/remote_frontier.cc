@@ -39,10 +39,10 @@ absl::Status AskFrontier(
       const int64_t index = answer.index();
       if (!read.ok() || index < 0 ||
           index >= static_cast<int64_t>(allocations.size())) {
-        wrong.Update(absl::InternalError(absl::StrCat(
-            "the coordinator's answer ", index, ": ",
-            read.ok() ? "there is no such allocation"
-                      : std::string(read.status().message()))));
+        wrong.Update(absl::InternalError(
+            absl::StrCat("the coordinator's answer ", index, ": ",
+                         read.ok() ? "there is no such allocation"
+                                   : std::string(read.status().message()))));
         continue;
       }
       on_answer(index, *std::move(read));

@@ -113,9 +113,9 @@ absl::Status CheckAnswers(const PlanRequest& request, const PlanFile& file) {
 
 absl::StatusOr<std::string> PlanRequestToJson(const PlanRequest& request,
                                               const PlanningSetup& setup) {
-  TANGRAM_ASSIGN_OR_RETURN(
-      const std::string compact,
-      MessageToJson(PlanRequestToProto(request, setup), DefaultValues::kLeaveOut));
+  TANGRAM_ASSIGN_OR_RETURN(const std::string compact,
+                           MessageToJson(PlanRequestToProto(request, setup),
+                                         DefaultValues::kLeaveOut));
   return LayOutJson(compact);
 }
 

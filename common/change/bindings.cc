@@ -52,17 +52,16 @@ absl::StatusOr<std::vector<Binding>> BindingsOf(
     return absl::OkStatus();
   };
   for (size_t g = 0; g < cluster.groups.size(); ++g) {
-    TANGRAM_RETURN_IF_ERROR(
-        add(Binding::Kind::kCompute, g, g, WithNodes(cluster, g, [](Node& n) {
-              SpeedUp(n.device.peak_flops);
-            })));
+    TANGRAM_RETURN_IF_ERROR(add(
+        Binding::Kind::kCompute, g, g,
+        WithNodes(cluster, g, [](Node& n) { SpeedUp(n.device.peak_flops); })));
     TANGRAM_RETURN_IF_ERROR(add(
         Binding::Kind::kMemoryRate, g, g, WithNodes(cluster, g, [](Node& n) {
           n.device.memory_bandwidth_bytes_per_s *= kFaster;
         })));
-    TANGRAM_RETURN_IF_ERROR(add(
-        Binding::Kind::kInsideNodes, g, g,
-        WithNodes(cluster, g, [](Node& n) { SpeedUp(n.intra_node); })));
+    TANGRAM_RETURN_IF_ERROR(
+        add(Binding::Kind::kInsideNodes, g, g,
+            WithNodes(cluster, g, [](Node& n) { SpeedUp(n.intra_node); })));
     for (size_t to = g; to < cluster.groups.size(); ++to) {
       Cluster changed = cluster;
       SpeedUp(changed.links[g][to]);

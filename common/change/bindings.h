@@ -14,8 +14,8 @@ namespace tangram {
 struct Binding {
   enum class Kind { kCompute, kMemoryRate, kInsideNodes, kLink };
   Kind kind = Kind::kCompute;
-  std::string from;  // A group; of a link, the one end.
-  std::string to;    // The other end of a link.
+  std::string from;             // A group; of a link, the one end.
+  std::string to;               // The other end of a link.
   double iteration_time_s = 0;  // With it.
 };
 

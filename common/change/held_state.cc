@@ -67,8 +67,8 @@ class StageState {
     const std::vector<OperatorCost> whole =
         EstimateOperators(spec, StageParallelism(), environment);
     const int begin = layer == plan.begin.layer ? plan.begin.op : 0;
-    const int end = layer == plan.end.layer ? plan.end.op
-                                            : static_cast<int>(whole.size());
+    const int end =
+        layer == plan.end.layer ? plan.end.op : static_cast<int>(whole.size());
     const int tp = parallelism.tp_degree;
     const int replicas = parallelism.cp_degree * parallelism.dp_degree;
     for (int op = begin; op < end; ++op) {

@@ -48,8 +48,8 @@ struct HeldState {
   std::vector<HeldPart> parts;  // By tensor, then begin, then holder.
 };
 
-// Returns the state that the plan holds. A rank of a tensor-parallel group holds
-// its part in rank order, and of ZeRO's shards that of its replica. Tied
+// Returns the state that the plan holds. A rank of a tensor-parallel group
+// holds its part in rank order, and of ZeRO's shards that of its replica. Tied
 // embeddings count where they are copied. Parameters that tensor parallelism
 // does not split are whole on each rank.
 HeldState HeldBy(const ModelSpec& model, const Cluster& cluster,

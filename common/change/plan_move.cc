@@ -137,9 +137,7 @@ class Mover {
       if (part.begin > at + kSameBorder) break;  // They ascend.
       if (part.end <= at + kSameBorder || IsLost(part)) continue;
       const NamedGpu& holder = HolderOf(part);
-      const int distance = holder == gpu              ? 0
-                           : holder.node == gpu.node ? 1
-                                                      : 2;
+      const int distance = holder == gpu ? 0 : holder.node == gpu.node ? 1 : 2;
       const std::pair<int, double> cost = {
           distance, distance == 2 ? At(holder.node).out_bytes : 0};
       if (best != nullptr && cost >= best_cost) continue;

@@ -13,7 +13,7 @@ namespace tangram {
 // What the GPUs of one node do when a plan is replaced.
 struct NodeMove {
   std::string node;
-  double kept_bytes = 0;        // On the GPUs that need them.
+  double kept_bytes = 0;         // On the GPUs that need them.
   double from_inside_bytes = 0;  // From other GPUs of the node.
   double in_bytes = 0;           // From other nodes.
   double out_bytes = 0;          // To other nodes.
@@ -48,9 +48,9 @@ struct PlacedState {
   const Cluster& cluster;
 };
 
-// Returns what each GPU of the new plan must fetch, and from whom: from a GPU of
-// its node if one holds the part, else from the node that has sent the least so
-// far of those that hold it. GPUs are the same if node and index are. `lost`
+// Returns what each GPU of the new plan must fetch, and from whom: from a GPU
+// of its node if one holds the part, else from the node that has sent the least
+// so far of those that hold it. GPUs are the same if node and index are. `lost`
 // nodes hold nothing any more. O(parts log parts + segments x holders).
 PlanMove MoveBetween(const PlacedState& before, const PlacedState& after,
                      const std::set<std::string>& lost);

@@ -1,6 +1,25 @@
 #include "common/domain/keep_nodes.h"
 
+#include <set>
+
+#include "absl/strings/str_cat.h"
+
 namespace tangram {
+namespace {
+
+std::set<std::string> MemoryFieldsOf(const Cluster& cluster) {
+  std::set<std::string> fields;
+  for (const Node& node : cluster.nodes) {
+    fields.insert(MemoryFieldOf(node.device.type));
+  }
+  return fields;
+}
+
+}  // namespace
+
+std::string MemoryFieldOf(absl::string_view gpu_type) {
+  return absl::StrCat("memory of ", gpu_type);
+}
 
 std::vector<int> NodesOfGroups(const Cluster& cluster) {
   std::vector<int> nodes(cluster.groups.size(), 0);
@@ -28,6 +47,12 @@ Cluster KeepNodes(const Cluster& cluster, absl::Span<const int> counts) {
     kept.nodes.push_back(node);
     kept.nodes.back().group = new_index[node.group];
   }
+  const std::set<std::string> before = MemoryFieldsOf(cluster);
+  const std::set<std::string> after = MemoryFieldsOf(kept);
+  std::erase_if(kept.assumptions, [&](const Assumption& assumption) {
+    return before.contains(assumption.field) &&
+           !after.contains(assumption.field);
+  });
   return kept;
 }
 

@@ -21,8 +21,7 @@ void AddWork(const Cluster& cluster, const PipelinePlan& plan,
     // A device of several chunks synchronises each of them.
     const double busy_s = stage.busy_s + stage.sync_s + stage.optimizer_s;
     for (const GpuId& gpu : plan.stages[s].gpus) {
-      const std::string& group =
-          cluster.groups[cluster.nodes[gpu.node].group];
+      const std::string& group = cluster.groups[cluster.nodes[gpu.node].group];
       const auto at = absl::c_find(groups, group);
       if (at != groups.end()) busy_gpu_s[at - groups.begin()] += busy_s;
     }
@@ -108,16 +107,18 @@ absl::StatusOr<AllocationAnswer> FromProto(const v1::AllocationAnswer& message,
     return answer;
   }
   if (message.state() != v1::AllocationAnswer::PLANNED) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "state: ", static_cast<int>(message.state()),
-        "; expected PLANNED or NO_PLAN"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("state: ", static_cast<int>(message.state()),
+                     "; expected PLANNED or NO_PLAN"));
   }
   if (!(answer.iteration_time_s > 0) ||
       answer.busy_gpu_s.size() != num_groups) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "an answer of ", answer.iteration_time_s, " s with ",
-        answer.busy_gpu_s.size(), " values of busy_gpu_s; expected a positive "
-        "time and one for each of the ", num_groups, " groups"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("an answer of ", answer.iteration_time_s, " s with ",
+                     answer.busy_gpu_s.size(),
+                     " values of busy_gpu_s; expected a positive "
+                     "time and one for each of the ",
+                     num_groups, " groups"));
   }
   answer.state = AllocationAnswer::State::kPlanned;
   return answer;

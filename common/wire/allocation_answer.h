@@ -14,14 +14,14 @@ class AllocationAnswer;
 
 namespace tangram {
 
-// What is kept of the plan for one allocation of a cluster.
+// The figures of the plan for one allocation of a cluster.
 struct AllocationAnswer {
   enum class State { kPending, kPlanned, kNoPlan };
   State state = State::kPending;
   // With a plan.
   double iteration_time_s = 0;
   double memory_fraction = 0;  // The fullest GPU's.
-  int num_gpus = 0;            // That it uses.
+  int num_gpus = 0;            // Those that it uses.
   int num_stages = 0;
   // GPU-seconds of work in an iteration, by group of the whole cluster.
   std::vector<double> busy_gpu_s;

@@ -34,8 +34,12 @@ class SharedAnswers {
 // Returns a source that caches the answers of `source` to Profile and
 // Parallelize in `answers`. All sources that share them must ask one version of
 // one parallelizer. `source` must outlive the result, which is not thread-safe.
+// With `ignores_steps`, the parallelizer never reads
+// PairQuery::max_search_steps, so that questions which differ in them alone
+// have one answer.
 std::unique_ptr<SlicePlanSource> CreateCachingSlicePlanSource(
-    SlicePlanSource& source, std::shared_ptr<SharedAnswers> answers);
+    SlicePlanSource& source, std::shared_ptr<SharedAnswers> answers,
+    bool ignores_steps = false);
 
 // Returns a source that caches the answers of `source` to Profile and
 // Parallelize, in up to `max_bytes`. `source` must ask one version of one

@@ -19,7 +19,7 @@ namespace tangram {
 namespace {
 
 // Equal messages give equal bytes.
-std::string Serialize(const v1::PlanRequest& message) {
+std::string CanonicalBytesOf(const v1::PlanRequest& message) {
   std::string bytes;
   {
     google::protobuf::io::StringOutputStream stream(&bytes);
@@ -32,14 +32,13 @@ std::string Serialize(const v1::PlanRequest& message) {
 
 absl::Status AllocationError(int index, absl::string_view what,
                              absl::string_view expected) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      "allocations[", index, "]", what, "; expected ", expected));
+  return absl::InvalidArgumentError(
+      absl::StrCat("allocations[", index, "]", what, "; expected ", expected));
 }
 
-absl::StatusOr<std::vector<int>> FromProto(int index,
-                                           const v1::Allocation& message,
-                                           const Cluster& cluster,
-                                           const std::vector<int>& available) {
+absl::StatusOr<std::vector<int>> ReadAllocation(
+    int index, const v1::Allocation& message, const Cluster& cluster,
+    const std::vector<int>& available) {
   const std::vector<int> nodes(message.nodes().begin(), message.nodes().end());
   if (nodes.size() != available.size()) {
     return AllocationError(
@@ -70,23 +69,22 @@ absl::StatusOr<FrontierOrder> FromProto(const v1::FrontierRequest& message) {
                            InField("plan", FromProto(message.plan())));
   const int num_allocations = message.allocations_size();
   if (num_allocations < 1 || num_allocations > kMaxAllocations) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("allocations: ", num_allocations, "; expected 1 to ",
-                     kMaxAllocations));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "allocations: ", num_allocations, "; expected 1 to ", kMaxAllocations));
   }
   const std::vector<int> available = NodesOfGroups(order.cluster());
   std::set<std::vector<int>> seen;
   for (int i = 0; i < num_allocations; ++i) {
     TANGRAM_ASSIGN_OR_RETURN(
         std::vector<int> nodes,
-        FromProto(i, message.allocations(i), order.cluster(), available));
+        ReadAllocation(i, message.allocations(i), order.cluster(), available));
     if (!seen.insert(nodes).second) {
       return AllocationError(i, ".nodes: those of an earlier one",
                              "each allocation once");
     }
     order.allocations.push_back(std::move(nodes));
   }
-  order.name = Sha256()(Serialize(message.plan()));
+  order.name = Sha256()(CanonicalBytesOf(message.plan()));
   order.request = message.plan();
   order.request.clear_cluster();
   return order;
@@ -106,7 +104,7 @@ AllocationOrder OrderFor(const FrontierOrder& order,
   one.order.request.cluster = KeepNodes(order.cluster(), allocation);
   v1::PlanRequest message = order.request;
   *message.mutable_cluster() = ToProto(*one.order.request.cluster);
-  one.wire = Serialize(message);
+  one.wire = CanonicalBytesOf(message);
   return one;
 }
 

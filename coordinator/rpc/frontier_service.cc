@@ -125,9 +125,8 @@ class FrontierCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   }
 
   absl::Status Admit() {
-    TANGRAM_ASSIGN_OR_RETURN(
-        const Caller caller,
-        CallerOf(parts_.planner.authenticator, context_));
+    TANGRAM_ASSIGN_OR_RETURN(const Caller caller,
+                             CallerOf(parts_.planner.authenticator, context_));
     if (!caller.name.empty()) client_ = absl::StrCat(caller.name, " at ");
     absl::StrAppend(&client_, context_.peer());
     tenant_ = caller.tenant;
@@ -220,24 +219,23 @@ class FrontierCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     const std::vector<int>& allocation = order_.allocations[index];
     AllocationOrder one = OrderFor(order_, allocation);
     one.order.planner.search.shared_times = memo_.get();
-    const absl::StatusOr<PlanFile> file = RunRecordedPlan(
-        {.pool = parts_.planner.pool,
-         .metrics = parts_.planner.metrics,
-         .turns = parts_.planner.turns,
-         .now_s = parts_.planner.now_s,
-         .cost_limits = parts_.planner.cost_limits},
-        std::move(one.order),
-        {.name = client_,
-         .report = [](const PlanningProgress&) {},
-         .should_stop = [this] { return ShouldStop(); },
-         .why_stopped = [this] { return WhyStopped(); },
-         .share = {.key = tenant_}});
+    const absl::StatusOr<PlanFile> file =
+        RunRecordedPlan({.pool = parts_.planner.pool,
+                         .metrics = parts_.planner.metrics,
+                         .turns = parts_.planner.turns,
+                         .now_s = parts_.planner.now_s,
+                         .cost_limits = parts_.planner.cost_limits},
+                        std::move(one.order),
+                        {.name = client_,
+                         .report = [](const PlanningProgress&) {},
+                         .should_stop = [this] { return ShouldStop(); },
+                         .why_stopped = [this] { return WhyStopped(); },
+                         .share = {.key = tenant_}});
     // A request that is bad for one allocation may be good for others.
     if (!file.ok() && !absl::IsInvalidArgument(file.status())) {
       return file.status();
     }
-    AllocationAnswer kept =
-        AllocationAnswerOf(file, order_.cluster().groups);
+    AllocationAnswer kept = AllocationAnswerOf(file, order_.cluster().groups);
     if (file.ok()) Keep(*file, one.wire, kept);
     v1::AllocationAnswer answer = tangram::ToProto(kept);
     if (file.ok() && !file->result.stats.truncated && HasSameAdapters()) {

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/check.h"
 #include "common/base/format.h"
+#include "common/domain/keep_nodes.h"
 
 namespace tangram {
 
@@ -19,7 +20,7 @@ void KeepMemoryFree(double margin, Cluster& cluster) {
   }
   for (const auto& [type, bytes] : usable) {
     cluster.assumptions.push_back(
-        {absl::StrCat("memory of ", type),
+        {MemoryFieldOf(type),
          absl::StrCat(FormatBytes(bytes), " of ",
                       FormatBytes(bytes / (1 - margin))),
          absl::StrCat("--memory-margin ", margin)});

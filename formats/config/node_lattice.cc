@@ -133,9 +133,9 @@ absl::StatusOr<std::vector<std::vector<int>>> ParseNodeLattice(
                                        absl::StrJoin(cluster.groups, ", ")));
     }
     const size_t g = group - cluster.groups.begin();
-    TANGRAM_ASSIGN_OR_RETURN(const std::set<int> chosen,
-                             ParseCounts(part.whole, part.numbers,
-                                         available[g]));
+    TANGRAM_ASSIGN_OR_RETURN(
+        const std::set<int> chosen,
+        ParseCounts(part.whole, part.numbers, available[g]));
     counts[g].assign(chosen.begin(), chosen.end());
   }
   return counts;
@@ -145,9 +145,8 @@ absl::StatusOr<std::vector<NodeCount>> MostNodes(absl::string_view text) {
   std::vector<NodeCount> most;
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<NamedPart> parts, Split(text));
   for (const NamedPart& part : parts) {
-    TANGRAM_ASSIGN_OR_RETURN(
-        const std::set<int> chosen,
-        ParseCounts(part.whole, part.numbers, kMaxNodes));
+    TANGRAM_ASSIGN_OR_RETURN(const std::set<int> chosen,
+                             ParseCounts(part.whole, part.numbers, kMaxNodes));
     most.emplace_back(part.group, *chosen.rbegin());
   }
   return most;

@@ -42,7 +42,7 @@ function plotSection(): HTMLElement {
   return section(
     "plot",
     "Time against cost",
-    "A square: no other allocation is faster at the same cost. The large one is the knee. Hover for names.",
+    "A square: no other allocation is faster at the same cost. The large one is the knee of the front in price an hour, or GPUs. Hover for names.",
     el(
       "p",
       { class: "choosers" },

@@ -11,6 +11,22 @@ interface Point {
   allocation: Allocation;
   x: number;
   y: number;
+  isFront: boolean;
+}
+
+// Returns the allocations that no other beats in time without a higher cost, by
+// ascending cost. The first of equal ones counts.
+function frontOf(shown: Allocation[], cost: Figure, time: Figure): Allocation[] {
+  const slower = (a: Allocation) => (time.isRate ? -1 : 1) * time.of(a)!;
+  const sorted = [...shown].sort(
+    (a, b) => cost.of(a)! - cost.of(b)! || slower(a) - slower(b),
+  );
+  let best = Infinity;
+  return sorted.filter((a) => {
+    if (slower(a) >= best) return false;
+    best = slower(a);
+    return true;
+  });
 }
 
 // A logarithmic axis from the least to the greatest value, with room beside.
@@ -119,9 +135,9 @@ function axes(x: Axis, y: Axis, titleX: string, titleY: string): SVGElement[] {
 
 // Points of the front are filled squares, others are rings, so that they differ
 // without colour.
-function mark({ allocation, x, y }: Point, text: string): SVGElement {
+function mark({ allocation, x, y, isFront }: Point, text: string): SVGElement {
   const title = svg("title", {}, text);
-  if (!allocation.on_front) {
+  if (!isFront) {
     return svg("circle", { class: "other", cx: x, cy: y, r: 4 }, title);
   }
   const half = allocation.knee ? 7 : 5;
@@ -146,19 +162,21 @@ export function plot(
   const shown = allocations.filter((a) => (cost.of(a) ?? 0) > 0);
   const x = new Axis(shown.map((a) => cost.of(a)!), LEFT, WIDTH - MARGIN);
   const y = new Axis(shown.map((a) => time.of(a)!), HEIGHT - BOTTOM, MARGIN);
+  const best = new Set(frontOf(shown, cost, time));
   const points = shown.map((allocation) => ({
     allocation,
     x: x.at(cost.of(allocation)!),
     y: y.at(time.of(allocation)!),
+    isFront: best.has(allocation),
   }));
   const front = points
-    .filter((point) => point.allocation.on_front)
+    .filter((point) => point.isFront)
     .sort((a, b) => a.x - b.x);
   const text = ({ allocation }: Point) =>
     `${nameOf(allocation.nodes)}: ${tickText(time.of(allocation)!)} ` +
     `${time.title}, ${tickText(cost.of(allocation)!)} ${cost.title}` +
     (allocation.knee ? " (knee)" : "");
-  const later = (point: Point) => (point.allocation.on_front ? 1 : 0);
+  const later = (point: Point) => (point.isFront ? 1 : 0);
   return svg(
     "svg",
     {

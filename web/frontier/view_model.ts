@@ -34,6 +34,7 @@ export function nameOf(nodes: Nodes): string {
 export interface Figure {
   title: string;
   of: (allocation: Allocation) => number | undefined;
+  isRate?: boolean; // More is better.
 }
 
 export const COSTS: Figure[] = [
@@ -45,5 +46,5 @@ export const COSTS: Figure[] = [
 
 export const TIMES: Figure[] = [
   { title: "iteration time, s", of: (a) => a.iteration_time_s },
-  { title: "tokens a second", of: (a) => a.tokens_per_s },
+  { title: "tokens a second", of: (a) => a.tokens_per_s, isRate: true },
 ];

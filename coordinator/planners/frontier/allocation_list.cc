@@ -32,8 +32,7 @@ int64_t IndexIn(const Lattice& grid, const Allocation& allocation) {
     const std::vector<int>& counts = grid.counts[g];
     const auto at =
         std::lower_bound(counts.begin(), counts.end(), allocation[g]);
-    index = index * static_cast<int64_t>(counts.size()) +
-            (at - counts.begin());
+    index = index * static_cast<int64_t>(counts.size()) + (at - counts.begin());
   }
   return index;
 }
@@ -69,9 +68,9 @@ absl::StatusOr<std::vector<std::optional<EnvelopePoint>>> EnvelopeOf(
   for (const std::vector<int>& counts : grid.counts) {
     num_points *= static_cast<int64_t>(counts.size());
     if (num_points > kMaxGridPoints) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "allocations: their numbers of nodes have more than ",
-          kMaxGridPoints, " combinations; expected fewer"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("allocations: their numbers of nodes have more than ",
+                       kMaxGridPoints, " combinations; expected fewer"));
     }
   }
   std::vector<std::optional<double>> of_grid(num_points);

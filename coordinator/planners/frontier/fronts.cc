@@ -28,10 +28,9 @@ std::vector<int64_t> NotDominated(
   });
   std::vector<int64_t> front;
   for (const int64_t i : order) {
-    const bool is_dominated =
-        std::any_of(front.begin(), front.end(), [&](int64_t other) {
-          return IsNoWorse(*points[other], *points[i]);
-        });
+    const bool is_dominated = std::any_of(
+        front.begin(), front.end(),
+        [&](int64_t other) { return IsNoWorse(*points[other], *points[i]); });
     if (!is_dominated) front.push_back(i);
   }
   std::sort(front.begin(), front.end());
@@ -52,9 +51,9 @@ std::optional<int64_t> KneeOf(
   std::optional<int64_t> knee;
   double farthest = 1e-9;
   for (const int64_t i : front) {
-    const double below =
-        1 - std::log(points[i]->seconds / last.seconds) / times -
-        std::log(points[i]->price / first.price) / prices;
+    const double below = 1 -
+                         std::log(points[i]->seconds / last.seconds) / times -
+                         std::log(points[i]->price / first.price) / prices;
     if (below <= farthest) continue;
     farthest = below;
     knee = i;

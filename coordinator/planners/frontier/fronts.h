@@ -26,9 +26,9 @@ std::vector<int64_t> NotDominated(
 // is farthest below the line between the ends, with the logarithms of time and
 // price each scaled to the front's range. Empty: the front has less than three
 // points, figures that are not positive, or bends nowhere.
-std::optional<int64_t> KneeOf(absl::Span<const int64_t> front,
-                              absl::Span<const std::optional<TimeAndPrice>>
-                                  points);
+std::optional<int64_t> KneeOf(
+    absl::Span<const int64_t> front,
+    absl::Span<const std::optional<TimeAndPrice>> points);
 
 }  // namespace tangram
 

@@ -15,16 +15,15 @@ void AddProgress(const ObjectiveTerms& terms,
                  const PlannedAllocation& allocation, ObjectiveValues& values) {
   double failures_per_s = 0;
   for (size_t g = 0; g < terms.groups.size(); ++g) {
-    failures_per_s += allocation.nodes[g] *
-                      terms.groups[g].failures_per_hour / kSecondsPerHour;
+    failures_per_s += allocation.nodes[g] * terms.groups[g].failures_per_hour /
+                      kSecondsPerHour;
   }
   if (failures_per_s == 0) return;
   const double interval_s = std::sqrt(2 * terms.checkpoint_s / failures_per_s);
   values.checkpoint_interval_s = interval_s;
   const double writing = interval_s > 0 ? terms.checkpoint_s / interval_s : 0;
-  values.progress =
-      std::max(0.0, 1 - writing -
-                        failures_per_s * (interval_s / 2 + terms.restart_s));
+  values.progress = std::max(
+      0.0, 1 - writing - failures_per_s * (interval_s / 2 + terms.restart_s));
 }
 
 void AddEnergy(const ObjectiveTerms& terms, const PlannedAllocation& allocation,
@@ -60,8 +59,8 @@ void AddPrices(const ObjectiveTerms& terms, const PlannedAllocation& allocation,
     price += allocation.nodes[g] * *terms.groups[g].node_hour_price;
   }
   values.price_per_hour = price;
-  values.price_per_iteration = price * allocation.iteration_time_s /
-                               kSecondsPerHour / values.progress;
+  values.price_per_iteration =
+      price * allocation.iteration_time_s / kSecondsPerHour / values.progress;
   values.price_per_million_tokens =
       price / kSecondsPerHour / (values.tokens_per_s * values.progress) * 1e6;
   if (price > 0) {
@@ -75,9 +74,8 @@ void AddPrices(const ObjectiveTerms& terms, const PlannedAllocation& allocation,
 
 double NormalQuantile(double p) {
   const double t = std::sqrt(-2 * std::log(std::min(p, 1 - p)));
-  const double z =
-      t - (2.515517 + t * (0.802853 + t * 0.010328)) /
-              (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
+  const double z = t - (2.515517 + t * (0.802853 + t * 0.010328)) /
+                           (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
   return p < 0.5 ? -z : z;
 }
 
@@ -90,8 +88,8 @@ ObjectiveValues Evaluate(const ObjectiveTerms& terms,
   AddProgress(terms, allocation, values);
   if (!values.makes_progress()) return values;
   if (terms.tokens.has_value()) {
-    values.hours = *terms.tokens / values.tokens_per_s / values.progress /
-                   kSecondsPerHour;
+    values.hours =
+        *terms.tokens / values.tokens_per_s / values.progress / kSecondsPerHour;
     values.hours_at_certainty = values.hours;
     // The approximation of the quantile of 0.5 is not quite 0.
     if (allocation.band_high > 1 && terms.certainty != 0.5) {
@@ -103,9 +101,8 @@ ObjectiveValues Evaluate(const ObjectiveTerms& terms,
   AddPrices(terms, allocation, values);
   AddEnergy(terms, allocation, values);
   if (terms.price_of_an_hour.has_value() && values.hours.has_value()) {
-    values.waiting =
-        *values.hours * (*terms.price_of_an_hour +
-                         values.price_per_hour.value_or(0));
+    values.waiting = *values.hours * (*terms.price_of_an_hour +
+                                      values.price_per_hour.value_or(0));
   }
   return values;
 }

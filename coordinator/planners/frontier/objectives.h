@@ -7,7 +7,7 @@
 
 namespace tangram {
 
-// What a node of a group costs. Prices are in any one currency.
+// Costs of a node of a group. Prices are in any one currency.
 struct GroupTerms {
   std::optional<double> node_hour_price;
   // Failures, and interruptions of a spot instance, of one node in an hour.
@@ -18,7 +18,7 @@ struct GroupTerms {
   std::optional<double> busy_w;
 };
 
-// What is asked of allocations besides their iteration times.
+// Questions to allocations besides their iteration times.
 struct ObjectiveTerms {
   std::vector<GroupTerms> groups;
   int64_t tokens_per_iteration = 0;
@@ -32,7 +32,7 @@ struct ObjectiveTerms {
   double least_memory_free = 0;          // A fraction of each GPU's memory.
   // The probability with which deadlines are met; 0.5: as predicted.
   double certainty = 0.5;
-  std::optional<double> price_of_an_hour;  // What an hour of waiting costs.
+  std::optional<double> price_of_an_hour;  // An hour of waiting costs so much.
 };
 
 // One allocation with its plan.
@@ -59,12 +59,12 @@ struct ObjectiveValues {
   std::optional<double> price_per_iteration;
   std::optional<double> price_per_million_tokens;
   std::optional<double> tokens_per_price;
-  std::optional<double> total_price;  // Of the tokens.
+  std::optional<double> total_price;  // All tokens.
   std::optional<double> kwh_per_iteration;
   std::optional<double> kwh_per_million_tokens;
   std::optional<double> grams_per_million_tokens;
-  double memory_free = 0;          // A fraction.
-  std::optional<double> waiting;   // Price and worth of the time together.
+  double memory_free = 0;         // A fraction.
+  std::optional<double> waiting;  // Price and worth of the time together.
   bool makes_progress() const { return progress > 0; }
 };
 

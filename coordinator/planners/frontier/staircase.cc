@@ -51,8 +51,7 @@ std::vector<Staircase> StaircasesAround(
   }
   std::vector<Staircase> staircases;
   for (size_t g = 0; g < base.size(); ++g) {
-    staircases.push_back(
-        StaircaseOf(g, base, base_worth, allocations, worths));
+    staircases.push_back(StaircaseOf(g, base, base_worth, allocations, worths));
   }
   return staircases;
 }

@@ -9,11 +9,11 @@
 
 namespace tangram {
 
-// What so many nodes of a group are worth, with the others of the base.
+// The worth of so many nodes of a group, with the others of the base.
 struct Stair {
   int nodes = 0;
   double worth = 0;  // Such as tokens a second.
-  // Of a node more or less than the base has: the change of worth for each.
+  // The change of worth for each node more or less than the base has.
   // Empty for the base itself.
   std::optional<double> marginal;
 };

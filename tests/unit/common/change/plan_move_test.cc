@@ -12,8 +12,8 @@ using ::testing::SizeIs;
 
 // Two nodes of two GPUs.
 Cluster TwoNodes() {
-  return testing::TestCluster({{.name = "a", .num_nodes = 2,
-                                .gpus_per_node = 2}});
+  return testing::TestCluster(
+      {{.name = "a", .num_nodes = 2, .gpus_per_node = 2}});
 }
 
 // One stage of the whole model on the GPUs.
@@ -81,9 +81,8 @@ TEST_F(PlanMoveTest, AnotherReplicaIsFetchedWhole) {
 }
 
 TEST_F(PlanMoveTest, APartComesFromTheOwnNode) {
-  const PlanMove move =
-      Move(OneStage(model_, 1, 2, 0, {{0, 0}, {1, 0}}),
-           OneStage(model_, 1, 2, 0, {{0, 1}, {1, 1}}));
+  const PlanMove move = Move(OneStage(model_, 1, 2, 0, {{0, 0}, {1, 0}}),
+                             OneStage(model_, 1, 2, 0, {{0, 1}, {1, 1}}));
   EXPECT_TRUE(move.transfers.empty());
   EXPECT_NEAR(move.moved_bytes, 2 * StateBytes(), 1);
   // 100 GB/s inside a node.

@@ -9,13 +9,12 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::Eq;
-using ::testing::Optional;
 using testing::IsOkAndHolds;
+using ::testing::Optional;
 using testing::StatusIs;
 
 TEST(PlanningOrderTest, FewGpusComeFirst) {
-  EXPECT_THAT(PlanningOrder({{{2, 0}, {0, 1}, {1, 0}, {1, 1}}},
-                            {{2, 4}}),
+  EXPECT_THAT(PlanningOrder({{{2, 0}, {0, 1}, {1, 0}, {1, 1}}}, {{2, 4}}),
               ElementsAre(2, 0, 1, 3));
 }
 
@@ -23,11 +22,11 @@ TEST(EnvelopeOfTest, WorksOnAnyList) {
   // (0, 2) holds neither of the others; (2, 2) holds all, (1, 3) holds (0, 2).
   const std::vector<Allocation> list = {{0, 2}, {1, 0}, {1, 3}, {2, 2}};
   const std::vector<std::optional<double>> seconds = {5, 4, 6, std::nullopt};
-  EXPECT_THAT(EnvelopeOf(list, seconds),
-              IsOkAndHolds(ElementsAre(Optional(EnvelopePoint{5, 0}),
-                                       Optional(EnvelopePoint{4, 1}),
-                                       Optional(EnvelopePoint{4, 1}),
-                                       Optional(EnvelopePoint{4, 1}))));
+  EXPECT_THAT(
+      EnvelopeOf(list, seconds),
+      IsOkAndHolds(ElementsAre(
+          Optional(EnvelopePoint{5, 0}), Optional(EnvelopePoint{4, 1}),
+          Optional(EnvelopePoint{4, 1}), Optional(EnvelopePoint{4, 1}))));
 }
 
 TEST(EnvelopeOfTest, RefusesTooSparseAList) {

@@ -40,12 +40,12 @@ TEST(EvaluateObjectivesTest, PricesFollowTimeAndNodes) {
 TEST(EvaluateObjectivesTest, GroupsWithoutNodesNeedNoPrice) {
   ObjectiveTerms terms = TwoGroups();
   terms.groups[1].node_hour_price.reset();
-  EXPECT_THAT(Evaluate(terms, {.nodes = {1, 0}, .iteration_time_s = 1})
-                  .price_per_hour,
-              Optional(36.0));
-  EXPECT_EQ(Evaluate(terms, {.nodes = {1, 1}, .iteration_time_s = 1})
-                .price_per_hour,
-            std::nullopt);
+  EXPECT_THAT(
+      Evaluate(terms, {.nodes = {1, 0}, .iteration_time_s = 1}).price_per_hour,
+      Optional(36.0));
+  EXPECT_EQ(
+      Evaluate(terms, {.nodes = {1, 1}, .iteration_time_s = 1}).price_per_hour,
+      std::nullopt);
 }
 
 TEST(EvaluateObjectivesTest, FailuresTakeTimeByYoungsInterval) {
@@ -58,8 +58,7 @@ TEST(EvaluateObjectivesTest, FailuresTakeTimeByYoungsInterval) {
       Evaluate(terms, {.nodes = {1, 0}, .iteration_time_s = 2});
   // λ = 1e-4 a second, τ = √(2 · 50 / 1e-4) = 1000 s, and
   // φ = 1 − 50/1000 − 1e-4 · (500 + 1000) = 0.8.
-  EXPECT_THAT(values.checkpoint_interval_s,
-              Optional(DoubleNear(1000, 1e-6)));
+  EXPECT_THAT(values.checkpoint_interval_s, Optional(DoubleNear(1000, 1e-6)));
   EXPECT_NEAR(values.progress, 0.8, kClose);
   EXPECT_THAT(values.hours, Optional(DoubleNear(1 / 0.8, kClose)));
   EXPECT_THAT(values.total_price, Optional(DoubleNear(45, 1e-6)));
@@ -91,14 +90,13 @@ TEST(EvaluateObjectivesTest, EnergyIsOfIdleAndBusyGpus) {
               Optional(DoubleNear(5400 / 3.6e6, 1e-12)));
   EXPECT_THAT(values.kwh_per_million_tokens,
               Optional(DoubleNear(0.75, kClose)));
-  EXPECT_THAT(values.grams_per_million_tokens,
-              Optional(DoubleNear(225, 1e-6)));
+  EXPECT_THAT(values.grams_per_million_tokens, Optional(DoubleNear(225, 1e-6)));
   // The power of the other group is not known.
-  EXPECT_EQ(Evaluate(terms, {.nodes = {2, 1},
-                             .iteration_time_s = 3,
-                             .busy_gpu_s = {12, 1}})
-                .kwh_per_iteration,
-            std::nullopt);
+  EXPECT_EQ(
+      Evaluate(terms,
+               {.nodes = {2, 1}, .iteration_time_s = 3, .busy_gpu_s = {12, 1}})
+          .kwh_per_iteration,
+      std::nullopt);
 }
 
 TEST(EvaluateObjectivesTest, CertaintyMakesTimesLonger) {

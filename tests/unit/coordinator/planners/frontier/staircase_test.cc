@@ -11,7 +11,7 @@ using ::testing::Optional;
 using ::testing::SizeIs;
 
 TEST(StaircasesAroundTest, FindsStepsAndIdleNodes) {
-  // Of the first group, one node more brings nothing and two bring 30. The last
+  // One node more of the first group brings nothing and two bring 30. The last
   // node of the second group brings nothing.
   const std::vector<Allocation> allocations = {{1, 0}, {1, 1}, {1, 2},
                                                {2, 2}, {3, 2}, {4, 1}};
