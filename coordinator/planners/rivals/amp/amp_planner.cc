@@ -12,6 +12,7 @@
 #include "coordinator/planners/constraints/microbatch_sizes.h"
 #include "coordinator/planners/rivals/amp/amp_search.h"
 #include "coordinator/planners/rivals/listed/listed_search.h"
+#include "coordinator/planners/rivals/listed/recompute_choice.h"
 #include "coordinator/planners/rivals/listed/whole_layers.h"
 #include "coordinator/planners/rivals/profiles/layer_profiles.h"
 
@@ -90,12 +91,8 @@ class Listing {
   absl::StatusOr<ListedPlans> Run() {
     // An error for a batch out of range.
     TANGRAM_RETURN_IF_ERROR(MicrobatchSizes(request_).status());
-    using Recompute = AmpOptions::Recompute;
-    if (options_.recompute != Recompute::kFull) {
-      TANGRAM_RETURN_IF_ERROR(Add(LayerRecompute::kNone));
-    }
-    if (options_.recompute != Recompute::kNone) {
-      TANGRAM_RETURN_IF_ERROR(Add(LayerRecompute::kWholeLayer));
+    for (const LayerRecompute recompute : options_.recompute) {
+      TANGRAM_RETURN_IF_ERROR(Add(recompute));
     }
     plans_.notes.push_back(absl::StrCat("planner amp: ", tried_,
                                         " strategies tried, ", over_memory_,
@@ -189,12 +186,8 @@ class Listing {
 };
 
 AmpOptions OptionsOf(const PlannerOptionValues& values) {
-  using Recompute = AmpOptions::Recompute;
-  const std::string& recompute = values.Choice("recompute");
   return {.upstream = values.Choice("mode") == "upstream",
-          .recompute = recompute == "none"   ? Recompute::kNone
-                       : recompute == "full" ? Recompute::kFull
-                                             : Recompute::kAuto,
+          .recompute = RecomputesToTry(values.Choice("recompute")),
           .max_samples = static_cast<int>(values.Integer("max_samples"))};
 }
 
@@ -223,12 +216,7 @@ PlannerInfo AmpPlanner() {
                    .default_value = "corrected",
                    .description = "plan as published, or without its defects",
                    .choices = {"corrected", "upstream"}},
-                  {.name = "recompute",
-                   .type = Type::kChoice,
-                   .default_value = "auto",
-                   .description = "what transformer layers run again; auto: "
-                                  "first plans with nothing, then full",
-                   .choices = {"none", "full", "auto"}},
+                  RecomputeOption("first plans with nothing, then full"),
                   {.name = "max_samples",
                    .type = Type::kInteger,
                    .default_value = absl::StrCat(AmpOptions().max_samples),

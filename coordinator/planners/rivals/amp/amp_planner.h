@@ -2,19 +2,18 @@
 #define TANGRAM_COORDINATOR_PLANNERS_RIVALS_AMP_AMP_PLANNER_H_
 
 #include <memory>
+#include <vector>
 
 #include "common/planner/planner.h"
 #include "coordinator/planners/registry/planner_registry.h"
+#include "coordinator/planners/rivals/listed/recompute_choice.h"
 
 namespace tangram {
 
 struct AmpOptions {
-  enum class Recompute { kNone, kFull, kAuto };
-
   bool upstream = false;  // With AmpDefects::Upstream.
-  // AMP knows no recomputation. kAuto: first plans without any, then those with
-  // all transformer layers.
-  Recompute recompute = Recompute::kAuto;
+  // AMP knows no recomputation; its plans come in this order.
+  std::vector<LayerRecompute> recompute = RecomputesToTry("auto");
   int max_samples = 16;  // Largest microbatch of a replica that is profiled.
 };
 

@@ -13,6 +13,7 @@
 #include "coordinator/planners/rivals/harp/harp_clusters.h"
 #include "coordinator/planners/rivals/harp/harp_search.h"
 #include "coordinator/planners/rivals/listed/listed_search.h"
+#include "coordinator/planners/rivals/listed/recompute_choice.h"
 #include "coordinator/planners/rivals/listed/whole_layers.h"
 #include "coordinator/planners/rivals/profiles/layer_profiles.h"
 
@@ -37,12 +38,8 @@ class Listing {
 
   absl::StatusOr<ListedPlans> Run() {
     TANGRAM_ASSIGN_OR_RETURN(sizes_, MicrobatchSizes(request_));
-    using Recompute = HarpOptions::Recompute;
-    if (options_.recompute != Recompute::kFull) {
-      TANGRAM_RETURN_IF_ERROR(Add(LayerRecompute::kNone));
-    }
-    if (options_.recompute != Recompute::kNone) {
-      TANGRAM_RETURN_IF_ERROR(Add(LayerRecompute::kWholeLayer));
+    for (const LayerRecompute recompute : options_.recompute) {
+      TANGRAM_RETURN_IF_ERROR(Add(recompute));
     }
     std::stable_sort(plans_.proposals.begin(), plans_.proposals.end(),
                      [](const Proposal& a, const Proposal& b) {
@@ -179,13 +176,9 @@ class Listing {
 };
 
 HarpOptions OptionsOf(const PlannerOptionValues& values) {
-  using Recompute = HarpOptions::Recompute;
-  const std::string& recompute = values.Choice("recompute");
   return {.upstream = values.Choice("mode") == "upstream",
           .reversed = values.Choice("order") == "reversed",
-          .recompute = recompute == "none"   ? Recompute::kNone
-                       : recompute == "full" ? Recompute::kFull
-                                             : Recompute::kAuto,
+          .recompute = RecomputesToTry(values.Choice("recompute")),
           .max_samples = static_cast<int>(values.Integer("max_samples"))};
 }
 
@@ -220,12 +213,7 @@ PlannerInfo HarpPlanner() {
                    .default_value = "listed",
                    .description = "order of the clusters in mode upstream",
                    .choices = {"listed", "reversed"}},
-                  {.name = "recompute",
-                   .type = Type::kChoice,
-                   .default_value = "auto",
-                   .description = "what transformer layers run again; auto: "
-                                  "the faster of none and full",
-                   .choices = {"none", "full", "auto"}},
+                  RecomputeOption("the faster of none and full"),
                   {.name = "max_samples",
                    .type = Type::kInteger,
                    .default_value = absl::StrCat(HarpOptions().max_samples),

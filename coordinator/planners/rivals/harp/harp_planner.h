@@ -2,21 +2,21 @@
 #define TANGRAM_COORDINATOR_PLANNERS_RIVALS_HARP_HARP_PLANNER_H_
 
 #include <memory>
+#include <vector>
 
 #include "common/planner/planner.h"
 #include "coordinator/planners/registry/planner_registry.h"
+#include "coordinator/planners/rivals/listed/recompute_choice.h"
 
 namespace tangram {
 
 struct HarpOptions {
-  enum class Recompute { kNone, kFull, kAuto };
-
   // Takes the clusters in one order, needs two of them, and lets stages warm up
   // with more microbatches than there are.
   bool upstream = false;
   bool reversed = false;  // With `upstream`: the last cluster comes first.
-  // One choice for the whole model. kAuto: the faster one.
-  Recompute recompute = Recompute::kAuto;
+  // One for the whole model, the faster of these.
+  std::vector<LayerRecompute> recompute = RecomputesToTry("auto");
   int max_samples = 16;  // Largest microbatch of a replica that is profiled.
 };
 

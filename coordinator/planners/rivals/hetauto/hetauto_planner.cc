@@ -13,6 +13,7 @@
 #include "coordinator/planners/rivals/hetauto/hetauto_request.h"
 #include "coordinator/planners/rivals/hetauto/hetauto_search.h"
 #include "coordinator/planners/rivals/listed/listed_search.h"
+#include "coordinator/planners/rivals/listed/recompute_choice.h"
 
 namespace tangram {
 namespace {
@@ -27,20 +28,17 @@ constexpr size_t kMostHetAutoProposals = 256;
 struct HetAutoOptions {
   UctOptions search;
   int max_samples = 8;
-  std::vector<bool> recompute;  // To try in turn, until plans fit.
+  std::vector<LayerRecompute> recompute;  // Tried in turn, until plans fit.
 };
 
 HetAutoOptions HetAutoOptionsOf(const PlannerOptionValues& values) {
-  const std::string& recompute = values.Choice("recompute");
-  HetAutoOptions options{
+  return {
       .search = {.iterations = static_cast<int>(values.Integer("iterations")),
                  .exploration = values.Number("exploration"),
                  .guidance = values.Number("guidance"),
                  .seed = static_cast<uint32_t>(values.Integer("seed"))},
-      .max_samples = static_cast<int>(values.Integer("max_samples"))};
-  if (recompute != "full") options.recompute.push_back(false);
-  if (recompute != "none") options.recompute.push_back(true);
-  return options;
+      .max_samples = static_cast<int>(values.Integer("max_samples")),
+      .recompute = RecomputesToTry(values.Choice("recompute"))};
 }
 
 // Lists the plans of one request.
@@ -55,9 +53,10 @@ class HetAutoLister {
     TANGRAM_RETURN_IF_ERROR(MicrobatchSizes(request).status());
     const auto shared = std::make_shared<const std::vector<Island>>(islands);
     ListedPlans plans;
-    for (const bool recompute : options_.recompute) {
-      TANGRAM_RETURN_IF_ERROR(
-          Search(request, shared, recompute, observer, plans));
+    for (const LayerRecompute recompute : options_.recompute) {
+      TANGRAM_RETURN_IF_ERROR(Search(request, shared,
+                                     recompute == LayerRecompute::kWholeLayer,
+                                     observer, plans));
     }
     plans.limits.push_back(
         "the tree search is random: --planner-option iterations, seed and "
@@ -132,12 +131,7 @@ PlannerInfo HetAutoPlanner() {
       .origin = "after the description of HetAuto, EuroSys 2026",
       .features = {.heterogeneous = true},
       .options =
-          {{.name = "recompute",
-            .type = Type::kChoice,
-            .default_value = "auto",
-            .description = "recomputes nothing, all layers, or these if "
-                           "nothing else fits",
-            .choices = {"auto", "none", "full"}},
+          {RecomputeOption("full if nothing fits without"),
            HetAutoNumber(Type::kInteger, "iterations", usual.iterations,
                          "visits so many leaves of the tree", 1, 1e7),
            HetAutoNumber(Type::kNumber, "exploration", usual.exploration,

@@ -157,12 +157,10 @@ absl::StatusOr<ListedPlans> PlansFor(const SailorOptions& options,
   SailorLister lister(
       options, observer,
       std::make_shared<SharedRequest>(SharedRequest{request, islands, {}}));
-  using Recompute = SailorOptions::Recompute;
-  for (const bool recompute : {false, true}) {
-    if (options.recompute == Recompute::kNone && recompute) continue;
-    if (options.recompute == Recompute::kFull && !recompute) continue;
+  for (const LayerRecompute recompute : options.recompute) {
     if (observer.ShouldStop()) return absl::CancelledError("planning stopped");
-    TANGRAM_RETURN_IF_ERROR(lister.Add(recompute, listed));
+    TANGRAM_RETURN_IF_ERROR(
+        lister.Add(recompute == LayerRecompute::kWholeLayer, listed));
   }
   return listed;
 }
@@ -183,11 +181,7 @@ SailorOptions OptionsOf(const PlannerOptionValues& values) {
   options.mode = mode == "upstream" ? sailor::Mode::kUpstream
                  : mode == "fork"   ? sailor::Mode::kFork
                                     : sailor::Mode::kCorrected;
-  using Recompute = SailorOptions::Recompute;
-  const std::string& recompute = values.Choice("recompute");
-  options.recompute = recompute == "none"   ? Recompute::kNone
-                      : recompute == "full" ? Recompute::kFull
-                                            : Recompute::kAuto;
+  options.recompute = RecomputesToTry(values.Choice("recompute"));
   options.max_samples = static_cast<int>(values.Integer("max_samples"));
   options.max_tp_degree = static_cast<int>(values.Integer("max_tp_degree"));
   options.max_search_steps = values.Integer("max_search_steps");
@@ -219,12 +213,7 @@ PlannerInfo SailorPlanner() {
             .default_value = "corrected",
             .description = "search as mended, as published, or as forked",
             .choices = {"corrected", "upstream", "fork"}},
-           {.name = "recompute",
-            .type = PlannerOption::Type::kChoice,
-            .default_value = "auto",
-            .description = "recompute transformer layers; auto: if none fits "
-                           "without",
-            .choices = {"auto", "none", "full"}},
+           RecomputeOption("full if nothing fits without"),
            IntegerOption("max_samples", usual.max_samples, 1024,
                          "profile microbatches of up to so many samples"),
            IntegerOption("max_tp_degree", usual.max_tp_degree, 1024,

@@ -3,21 +3,19 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "common/planner/planner.h"
 #include "coordinator/planners/registry/planner_registry.h"
+#include "coordinator/planners/rivals/listed/recompute_choice.h"
 #include "coordinator/planners/rivals/sailor/sailor_request.h"
 
 namespace tangram {
 
 struct SailorOptions {
   sailor::Mode mode = sailor::Mode::kCorrected;
-  enum class Recompute {
-    kAuto,  // None, and all if no plan fits without.
-    kNone,
-    kFull,
-  };
-  Recompute recompute = Recompute::kAuto;
+  // Plans of the second come only if none of the first fits.
+  std::vector<LayerRecompute> recompute = RecomputesToTry("auto");
   int max_samples = 8;  // In a microbatch of one replica.
   int max_tp_degree = 8;
   int64_t max_search_steps = 10'000'000;  // For each way to recompute.

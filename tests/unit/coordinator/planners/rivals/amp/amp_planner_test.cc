@@ -65,7 +65,7 @@ TEST(AmpPlannerTest, ProposesValidPlansFastestFirst) {
     ASSERT_OK_AND_ASSIGN(
         const std::vector<Proposal> proposals,
         ProposalsOf(request, {.upstream = upstream,
-                              .recompute = AmpOptions::Recompute::kNone}));
+                              .recompute = {LayerRecompute::kNone}}));
     ASSERT_GT(proposals.size(), 3u);
     double last_s = 0;
     for (const Proposal& proposal : proposals) {
@@ -89,7 +89,7 @@ TEST(AmpPlannerTest, CorrectedGivesFastGpusMoreLayers) {
   const auto layers_of_first = [&](bool upstream) {
     const auto proposals =
         *ProposalsOf(request, {.upstream = upstream,
-                               .recompute = AmpOptions::Recompute::kNone,
+                               .recompute = {LayerRecompute::kNone},
                                .max_samples = 1});
     for (const Proposal& proposal : proposals) {
       if (proposal.plan.num_stages() == 2 &&
@@ -124,7 +124,7 @@ TEST(AmpPlannerTest, RecomputesOnlyIfNothingElseFits) {
   ASSERT_OK_AND_ASSIGN(const PlanResult roomy, Plan(request));
   EXPECT_EQ(roomy.plan->stages[0].plan.recompute.back().mask, kRecomputeNone);
   // Memory shrinks until plans without recomputation no longer fit.
-  const AmpOptions without{.recompute = AmpOptions::Recompute::kNone};
+  const AmpOptions without{.recompute = {LayerRecompute::kNone}};
   PlanResult none;
   for (double bytes = 2e9; !none.infeasible.has_value(); bytes *= 0.98) {
     for (Node& node : request.cluster.MakeOwn().nodes) {

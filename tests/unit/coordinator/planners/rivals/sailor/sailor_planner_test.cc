@@ -76,8 +76,8 @@ TEST(SailorPlannerTest, AllPlansAreValidAndRankedByTheirTime) {
       {{.name = "a", .num_nodes = 2, .device = Device("A", 16e9, 1)},
        {.name = "b", .num_nodes = 3, .device = Device("B", 8e9, 0.5)}});
   for (const sailor::Mode mode : kModes) {
-    const Answer answer = AnswerTo(
-        request, {.mode = mode, .recompute = SailorOptions::Recompute::kNone});
+    const Answer answer =
+        AnswerTo(request, {.mode = mode, .recompute = {LayerRecompute::kNone}});
     EXPECT_GT(answer.proposals.size(), 10u);
     ExpectValid(answer, request);
     for (size_t i = 1; i < answer.proposals.size(); ++i) {
@@ -156,8 +156,7 @@ TEST(SailorPlannerTest, RecomputesIfNothingFitsWithout) {
   for (Node& node : request.cluster.MakeOwn().nodes) {
     node.device.memory_bytes = 1.4e9;
   }
-  using Recompute = SailorOptions::Recompute;
-  const Answer none = AnswerTo(request, {.recompute = Recompute::kNone});
+  const Answer none = AnswerTo(request, {.recompute = {LayerRecompute::kNone}});
   EXPECT_THAT(none.proposals, IsEmpty());
   ASSERT_TRUE(none.findings.why_none.has_value());
   EXPECT_GT(none.findings.why_none->bytes_short, 0);
