@@ -188,6 +188,7 @@ class FrontierRun {
     PlanEach(order);
     line_.Clear();
     if (Interrupted()) return absl::CancelledError("interrupted");
+    TANGRAM_RETURN_IF_ERROR(plans_error_);
     return any_answer_ ? absl::OkStatus() : error_;
   }
 
@@ -203,10 +204,18 @@ class FrontierRun {
     std::vector<Allocation> asked;
     std::vector<int64_t> points;
     std::vector<int64_t> rest;
+    // The choice of a precision depends on the kinds of GPUs, not their number.
+    std::map<std::vector<bool>, bool> trains_alike;  // By groups with nodes.
     for (const int64_t i : order) {
       const std::vector<int>& nodes = frontier_.points[i].nodes;
-      const absl::StatusOr<PlanRequest> one = requests_.For(nodes);
-      if (one.ok() && one->training == whole.training) {
+      std::vector<bool> groups;
+      for (const int count : nodes) groups.push_back(count > 0);
+      const auto [known, is_new] = trains_alike.try_emplace(groups, false);
+      if (is_new) {
+        const absl::StatusOr<PlanRequest> one = requests_.For(nodes);
+        known->second = one.ok() && one->training == whole.training;
+      }
+      if (known->second) {
         asked.push_back(nodes);
         points.push_back(i);
       } else {
@@ -251,7 +260,7 @@ class FrontierRun {
           if (!file.ok() && error_.ok()) error_ = file.status();
           if (file.ok() && file->result.has_plan() &&
               !options_.output_folder.empty()) {
-            error_.Update(AddPlan(frontier_.points[i], *file));
+            plans_error_.Update(AddPlan(frontier_.points[i], *file));
           }
           any_answer_ |= file.ok();
           Take(i, AllocationAnswerOf(file, frontier_.groups));
@@ -306,7 +315,8 @@ class FrontierRun {
   std::ostream& out_;
   FrontierWork work_;
   OutputFiles plans_;
-  absl::Status error_;  // The first.
+  absl::Status error_;        // The first of a request.
+  absl::Status plans_error_;  // The first of writing a plan.
   bool any_answer_ = false;
   int num_done_ = 0;
 };

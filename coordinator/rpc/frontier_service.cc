@@ -241,14 +241,17 @@ class FrontierCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     if (file.ok() && !file->result.stats.truncated && HasSameAdapters()) {
       parts_.answers.Insert(scope_, AnswerName(order_.name, allocation),
                             SerializeMessage(answer));
+    } else {
+      NoteNotKept(file.status());
     }
-    if (!file.ok()) NoteBad(file.status());
     answer.set_index(static_cast<int32_t>(index));
     return answer;
   }
 
-  void NoteBad(const absl::Status& status) {
+  void NoteNotKept(const absl::Status& status) {
     const MutexLock lock(mutex_);
+    keeps_all_ = false;
+    if (status.ok()) return;
     if (bad_.ok()) bad_ = status;
     ++num_bad_;
   }
@@ -289,12 +292,8 @@ class FrontierCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 
   // Keeps all answers as one, for the same call again.
   void KeepAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (num_bad_ > 0 || !HasSameAdapters()) return;
+    if (!keeps_all_ || !HasSameAdapters()) return;
     for (v1::AllocationAnswer& answer : *all_.mutable_answers()) {
-      if (answer.state() == v1::AllocationAnswer::PLANNED &&
-          answer.plan_id().empty()) {
-        return;  // It was cut short.
-      }
       answer.set_from_cache(true);
     }
     parts_.answers.Insert(scope_, request_, SerializeMessage(all_));
@@ -355,7 +354,8 @@ class FrontierCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   v1::FrontierUpdate all_ ABSL_GUARDED_BY(mutex_);
   int64_t num_written_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Status error_ ABSL_GUARDED_BY(mutex_);
-  absl::Status bad_ ABSL_GUARDED_BY(mutex_);
+  bool keeps_all_ ABSL_GUARDED_BY(mutex_) = true;
+  absl::Status bad_ ABSL_GUARDED_BY(mutex_);  // The first of num_bad_.
   size_t num_bad_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

@@ -137,6 +137,40 @@ class FrontierTest(Folder):
         self.assertIn('"format_version":"tangram.frontier/v1"', page)
         self.assertNotIn("goes here", page)
 
+    def test_prices_come_from_skypilots_catalogue(self):
+        answer = self.tangram("frontier", *WHOLE, *MODEL, *SEARCH, "--nodes",
+                              "t4=1,v100=1", "--planner", "megatron-uniform",
+                              "--format", "json")
+        gpus = json.loads(answer)["gpus_per_node"]
+        self.write("frontier.json", answer)
+        devices = json.loads(answer)["devices"]
+        self.assertEqual(devices, {"t4": "T4", "v100": "V100-16"})
+        rows = ["InstanceType,vCPUs,MemoryGiB,AcceleratorName,AcceleratorCount,"
+                "GPUInfo,Region,AvailabilityZone,Price,SpotPrice,Arch"]
+        for name, accelerator, count, region, price, spot in (
+                ("a", "T4", gpus["t4"], "near", 5, 2),
+                ("b", "T4", gpus["t4"], "far", 4, ""),
+                ("c", "T4", gpus["t4"] + 1, "far", 1, 1),
+                ("d", "V100", gpus["v100"], "near", 20, 7),
+                ("e", "V100-32GB", gpus["v100"], "near", 3, 3)):
+            rows.append(f'{name},8,32,{accelerator},{count},"{{""x"": 1}}",'
+                        f"{region},z,{price},{spot},x86_64")
+        self.write("sky.csv", "\n".join(rows) + "\n")
+
+        def price(*options):
+            again = json.loads(self.tangram(
+                "frontier", "--from", "frontier.json", "--prices", "sky.csv",
+                "--format", "json", *options))
+            return again["allocations"][0]["price_per_hour"]
+
+        self.assertEqual(price(), 4 + 20)
+        self.assertEqual(price("--region", "near"), 5 + 20)
+        self.assertEqual(price("--spot"), 2 + 7)
+        run = self.run_tangram("frontier", "--from", "frontier.json",
+                               "--prices", "sky.csv", "--region", "far")
+        self.assertEqual(run.returncode, BAD_INPUT)
+        self.assertIn("no Price of v100 or of", run.stderr)
+
     def test_sets_name_allocations(self):
         quick = ["--planner", "megatron-uniform"]
         near = self.frontier("--set", "near:t4=1,v100=0", *quick)
