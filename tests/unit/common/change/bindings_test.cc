@@ -13,7 +13,9 @@ using ::testing::SizeIs;
 // A plan that takes 60 % of its time for the arithmetic of group b, and 20 %
 // for the link from a to b.
 TEST(BindingsOfTest, FindsWhatBindsMostFirst) {
-  const Cluster cluster = testing::TestCluster({{.name = "a"}, {.name = "b"}});
+  const Cluster cluster =
+      testing::TestCluster({{.name = "a", .device = testing::TestDevice("A")},
+                            {.name = "b", .device = testing::TestDevice("B")}});
   const auto time_of = [&](const Cluster& changed) -> absl::StatusOr<double> {
     const double compute = cluster.nodes[1].device.peak_flops.fp16 /
                            changed.nodes[1].device.peak_flops.fp16;

@@ -34,7 +34,8 @@ TEST(EnvelopeOfTest, RefusesTooSparseAList) {
   for (int i = 0; i < 5000; ++i) list.push_back({i, i});
   const std::vector<std::optional<double>> seconds(list.size());
   EXPECT_THAT(EnvelopeOf(list, seconds),
-              StatusIs(absl::StatusCode::kInvalidArgument));
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       ::testing::HasSubstr("combinations; expected fewer")));
 }
 
 TEST(AllocationSetsTest, NeighboursStayWithinTheCluster) {
