@@ -37,6 +37,7 @@
 #include "coordinator/planning/plan_job.h"
 #include "coordinator/rest/rest_gateway.h"
 #include "coordinator/rpc/audit_calls.h"
+#include "coordinator/rpc/frontier_service.h"
 #include "coordinator/rpc/health_service.h"
 #include "coordinator/rpc/job_service.h"
 #include "coordinator/rpc/job_watchers.h"
@@ -88,6 +89,9 @@ constexpr int kBegunPerTurn = 4;
 constexpr int kExtraTenants = 16;
 // Threads of the page. A report may take one for a second.
 constexpr int kPageThreads = 4;
+// An answer for an allocation is some hundred times smaller than its plan, but
+// more of them are asked for.
+constexpr int64_t kPlansPerFrontierByte = 4;
 // Number of traces kept. Each takes at most some megabytes.
 constexpr size_t kKeptTraces = 16;
 
@@ -153,6 +157,7 @@ class Server : public CoordinatorServer {
         metrics_(metrics),
         pool_(PoolOptions(options, state_.answers.get()), &metrics_),
         plan_cache_(options.plan_cache_bytes),
+        frontier_cache_(options.plan_cache_bytes / kPlansPerFrontierByte),
         turns_({.num_turns = NumTurns(options), .now_s = SteadySeconds}),
         executor_({.max_of_key = options.max_concurrent_plans,
                    .num_places = kBegunPerTurn * options.max_concurrent_plans,
@@ -219,6 +224,7 @@ class Server : public CoordinatorServer {
                                              .on_erased =
                                                  [this] {
                                                    plan_cache_.Clear();
+                                                   frontier_cache_.Clear();
                                                    watchers_.NotifyAll();
                                                    runner_.Wake();
                                                  }})),
@@ -232,22 +238,26 @@ class Server : public CoordinatorServer {
                  .began_s = SteadySeconds()}),
         status_service_(CreateStatusService(status_)),
         workers_service_(CreateWorkersService(pool_)),
-        planner_service_(CreatePlannerService(
-            {.pool = pool_,
-             .executor = executor_,
-             .metrics = metrics_,
-             .cache = plan_cache_,
-             .now_s = SteadySeconds,
-             .is_draining = [this] { return draining_.load(); },
-             .must_stop = [this] { return stopping_.load(); },
-             .authenticator = *authenticator_,
-             .quota = quota_,
-             .turns = turns_,
-             .budget = budget_,
-             .share_answers = options.share_answers,
-             .cost_limits = options.cost_limits,
-             .max_plan_s = options.max_plan_s,
-             .limits = options.plan_limits})) {}
+        planner_parts_{.pool = pool_,
+                       .executor = executor_,
+                       .metrics = metrics_,
+                       .cache = plan_cache_,
+                       .now_s = SteadySeconds,
+                       .is_draining = [this] { return draining_.load(); },
+                       .must_stop = [this] { return stopping_.load(); },
+                       .authenticator = *authenticator_,
+                       .quota = quota_,
+                       .turns = turns_,
+                       .budget = budget_,
+                       .share_answers = options.share_answers,
+                       .cost_limits = options.cost_limits,
+                       .max_plan_s = options.max_plan_s,
+                       .limits = options.plan_limits},
+        planner_service_(CreatePlannerService(planner_parts_)),
+        frontier_service_(
+            CreateFrontierService({.planner = planner_parts_,
+                                   .answers = frontier_cache_,
+                                   .most_at_once = NumTurns(options)})) {}
 
   ~Server() override {
     http_server_.reset();
@@ -293,6 +303,7 @@ class Server : public CoordinatorServer {
     InterceptCalls(builder);
     builder.RegisterService(worker_service_.get());
     builder.RegisterService(planner_service_.get());
+    builder.RegisterService(frontier_service_.get());
     builder.RegisterService(job_service_.get());
     builder.RegisterService(tenant_service_.get());
     builder.RegisterService(status_service_.get());
@@ -497,6 +508,7 @@ class Server : public CoordinatorServer {
   ServiceMetrics metrics_;
   WorkerPool pool_;
   PlanCache plan_cache_;
+  PlanCache frontier_cache_;
   TraceStore traces_{kKeptTraces};
   JobWatchers watchers_;
   std::atomic<bool> draining_ = false;
@@ -514,7 +526,9 @@ class Server : public CoordinatorServer {
   const StatusServiceParts status_;
   std::unique_ptr<grpc::Service> status_service_;
   std::unique_ptr<grpc::Service> workers_service_;
+  const PlannerServiceParts planner_parts_;
   std::unique_ptr<grpc::Service> planner_service_;
+  std::unique_ptr<grpc::Service> frontier_service_;
   Health health_;
   const std::unique_ptr<grpc::Service> health_service_ =
       health_.CreateService();

@@ -181,6 +181,11 @@ class Parser {
         *Add("frontier", "Plan a model on many allocations of a cluster",
              frontier_),
         frontier_);
+    AddMove(*Add("move", "Show what replacing a plan by another moves", move_),
+            move_);
+    AddAdvise(*Add("advise", "Show what to buy, retire and re-wire for jobs",
+                   advise_),
+              advise_);
     AddIslands();
     AddEvaluate(
         *Add("evaluate", "Predict time and memory of a plan", evaluate_),
@@ -537,6 +542,8 @@ class Parser {
   PlanOptions plan_;
   CompareOptions compare_;
   FrontierOptions frontier_;
+  MoveOptions move_;
+  AdviseOptions advise_;
   IslandsOptions islands_;
   EvaluateOptions evaluate_;
   ExplainOptions explain_;

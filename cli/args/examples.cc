@@ -45,6 +45,16 @@ tangram compare --cluster c1.yaml --model gpt3-6.7b --global-batch 128 \
   --model gpt3-6.7b --global-batch 128
 tangram frontier --cluster c1.yaml --model gpt3-6.7b --global-batch 128 \
   --prices t4=2.2,v100=12.2 --tokens 1e9 --deadline 48 --csv frontier.csv
+tangram frontier --from frontier.json --prices catalogue.csv --spot \
+  --failures v100=0.05 --checkpoint 60 --restart 300 --tokens 1e9
+)"},
+    {"move",
+     R"(tangram move old.json new.json
+tangram move old.json new.json --lost v100-1
+)"},
+    {"advise",
+     R"(tangram advise frontier.json --base t4=2,v100=2 --prices t4=2.2,v100=12.2
+tangram advise --plan plan.json
 )"},
     {"islands",
      R"(tangram islands --cluster c1.yaml

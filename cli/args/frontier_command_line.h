@@ -8,6 +8,10 @@ namespace tangram {
 
 // Adds the options of `frontier`.
 void AddFrontier(CLI::App& app, FrontierOptions& frontier);
+// Adds the options of `move`.
+void AddMove(CLI::App& app, MoveOptions& move);
+// Adds the options of `advise`.
+void AddAdvise(CLI::App& app, AdviseOptions& advise);
 
 }  // namespace tangram
 

@@ -125,12 +125,45 @@ struct CompareOptions {
 // a lattice (ParseNodeLattice).
 struct FrontierOptions {
   PlanOptions plan;
-  std::string prices;  // "h100=98.3,a100=32.8", a node-hour; empty: unknown.
-  std::optional<double> tokens;          // To train; empty: unknown.
+  std::vector<std::string> sets;  // "near:h100=4,a100=2", "sia", "gavel:16".
+  // A frontier in JSON whose answers are taken instead of planning.
+  std::string from_file;
+  // "h100=98.3,a100=32.8", a node-hour, or a CSV file; empty: unknown.
+  std::string prices;
+  std::string region;            // Counts in a file of prices; empty: all.
+  bool spot = false;             // Take spot prices.
+  std::optional<double> tokens;  // To train; empty: unknown.
   std::optional<double> deadline_hours;  // To train them.
   std::optional<double> budget;          // Price of training them.
-  std::string csv_file;                  // "-": standard output; empty: none.
-  std::string output_folder;             // Keeps the plans; empty: none.
+  std::optional<double> certainty;       // Probability to meet the deadline.
+  std::optional<double> price_of_an_hour;
+  std::string failures;  // "h100=0.001,..": of a node, in an hour.
+  std::optional<double> checkpoint_s;
+  std::optional<double> restart_s;
+  std::string power;  // "h100=90..700,..": watts of a GPU, idle and busy.
+  std::optional<double> power_usage_effectiveness;
+  std::optional<double> grams_per_kwh;
+  std::optional<double> least_memory_free;
+  bool streams = false;       // Print each answer as it comes.
+  std::string csv_file;       // "-": standard output; empty: none.
+  std::string page_file;      // A page with the plot; empty: none.
+  std::string output_folder;  // Keeps the plans; empty: none.
+};
+
+// Two plans, of which one replaces the other.
+struct MoveOptions {
+  std::string old_file;
+  std::string new_file;
+  std::vector<std::string> lost_nodes;  // They hold nothing any more.
+};
+
+// Jobs, each with a frontier, for which to buy, retire and re-wire nodes.
+struct AdviseOptions {
+  std::vector<std::string> frontier_files;  // "FILE" or "WEIGHT*FILE".
+  std::string base;    // "h100=2,a100=4", the nodes there are; empty: all.
+  std::string prices;  // As of FrontierOptions.
+  std::string power;
+  std::string plan_file;  // A plan whose limits are found; empty: none.
 };
 
 struct IslandsOptions {
@@ -336,17 +369,17 @@ struct HelpOptions {
 };
 
 using Command = std::variant<
-    PlanOptions, CompareOptions, FrontierOptions, IslandsOptions,
-    EvaluateOptions, ExplainOptions, DiffOptions, ReportOptions, RunOptions,
-    ExportOptions, ImportPlanOptions, ImportClusterOptions, ImportModelOptions,
-    ImportProfileOptions, ShowProfileOptions, ExportProfileOptions,
-    ValidateOptions, ModelsOptions, DevicesOptions, ParallelizersOptions,
-    PlannersOptions, HealthOptions, ListJobsOptions, ShowJobOptions,
-    WatchJobOptions, TraceJobOptions, ListWorkersOptions, ReleaseWorkerOptions,
-    TopOptions, CancelJobOptions, DeleteJobOptions, RetryJobOptions,
-    UpdateJobOptions, WaitJobOptions, TenantUsageOptions, ExportTenantOptions,
-    EraseTenantOptions, CompletionOptions, CompleteOptions, ManualOptions,
-    VersionOptions, HelpOptions>;
+    PlanOptions, CompareOptions, FrontierOptions, MoveOptions, AdviseOptions,
+    IslandsOptions, EvaluateOptions, ExplainOptions, DiffOptions, ReportOptions,
+    RunOptions, ExportOptions, ImportPlanOptions, ImportClusterOptions,
+    ImportModelOptions, ImportProfileOptions, ShowProfileOptions,
+    ExportProfileOptions, ValidateOptions, ModelsOptions, DevicesOptions,
+    ParallelizersOptions, PlannersOptions, HealthOptions, ListJobsOptions,
+    ShowJobOptions, WatchJobOptions, TraceJobOptions, ListWorkersOptions,
+    ReleaseWorkerOptions, TopOptions, CancelJobOptions, DeleteJobOptions,
+    RetryJobOptions, UpdateJobOptions, WaitJobOptions, TenantUsageOptions,
+    ExportTenantOptions, EraseTenantOptions, CompletionOptions, CompleteOptions,
+    ManualOptions, VersionOptions, HelpOptions>;
 
 }  // namespace tangram
 

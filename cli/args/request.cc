@@ -107,22 +107,31 @@ absl::StatusOr<TrainingOptions> MakeTraining(const TrainingChoice& choice,
   return training;
 }
 
+absl::StatusOr<LoadedModel> LoadModelOf(const PlanOptions& options) {
+  return LoadModelAndUsualLength(
+      options.model.name_or_file,
+      ModelOverrides{.num_layers = options.model.num_layers});
+}
+
 absl::StatusOr<PlanRequest> MakePlanRequest(const PlanOptions& options) {
+  TANGRAM_ASSIGN_OR_RETURN(Cluster cluster, LoadCluster(options.cluster));
+  TANGRAM_ASSIGN_OR_RETURN(const LoadedModel loaded, LoadModelOf(options));
+  return MakePlanRequest(options, std::move(cluster), loaded);
+}
+
+absl::StatusOr<PlanRequest> MakePlanRequest(const PlanOptions& options,
+                                            Cluster cluster,
+                                            const LoadedModel& loaded) {
   PlanRequest request{.pipeline_microbatch_size =
                           options.pipeline_microbatch_size};
-  TANGRAM_ASSIGN_OR_RETURN(request.cluster, LoadCluster(options.cluster));
+  request.cluster = std::move(cluster);
   const double usual_margin = MemoryMarginOf(
       ShippedResiduals(), FrameworkOfRuntime(options.constraints.runtime));
   KeepMemoryFree(options.cluster.memory_margin.value_or(usual_margin),
                  request.cluster.MakeOwn());
-  TANGRAM_ASSIGN_OR_RETURN(
-      LoadedModel loaded,
-      LoadModelAndUsualLength(
-          options.model.name_or_file,
-          ModelOverrides{.num_layers = options.model.num_layers}));
   TANGRAM_ASSIGN_OR_RETURN(request.training,
                            TrainingFor(options, loaded, request.cluster));
-  request.model = std::move(loaded.model);
+  request.model = loaded.model;
   TANGRAM_ASSIGN_OR_RETURN(
       request.constraints,
       MakeConstraints(options.constraints, request.model.num_layers()));

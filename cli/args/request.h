@@ -8,6 +8,7 @@
 #include "cli/args/options.h"
 #include "common/planner/cluster_planner.h"
 #include "coordinator/planners/registry/planner_options.h"
+#include "formats/config/model_file.h"
 
 // Turns parsed options into a request: reads the files, fills in defaults, and
 // checks rules between several options. Errors are kInvalidArgument, or
@@ -27,6 +28,15 @@ absl::StatusOr<TrainingOptions> MakeTraining(const TrainingChoice& choice,
 
 // Returns the request of `tangram plan`.
 absl::StatusOr<PlanRequest> MakePlanRequest(const PlanOptions& options);
+
+// Likewise for nodes of a cluster and a model that were read before, so that
+// requests for many allocations read files once.
+absl::StatusOr<PlanRequest> MakePlanRequest(const PlanOptions& options,
+                                            Cluster cluster,
+                                            const LoadedModel& loaded);
+
+// Reads the model of the options.
+absl::StatusOr<LoadedModel> LoadModelOf(const PlanOptions& options);
 
 // Parses "NAME=VALUE" texts, each name once. The planner checks that it has
 // such options.

@@ -16,6 +16,8 @@ using CommandResult = absl::StatusOr<ExitCode>;
 CommandResult Run(const PlanOptions& options, Console& console);
 CommandResult Run(const CompareOptions& options, Console& console);
 CommandResult Run(const FrontierOptions& options, Console& console);
+CommandResult Run(const MoveOptions& options, Console& console);
+CommandResult Run(const AdviseOptions& options, Console& console);
 CommandResult Run(const IslandsOptions& options, Console& console);
 CommandResult Run(const EvaluateOptions& options, Console& console);
 CommandResult Run(const ExplainOptions& options, Console& console);

@@ -22,6 +22,7 @@
 #include "cli/print/table.h"
 #include "common/base/format.h"
 #include "common/base/status_macros.h"
+#include "common/wire/allocation_answer.h"
 
 namespace tangram {
 namespace {

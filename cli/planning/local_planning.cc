@@ -61,8 +61,8 @@ absl::StatusOr<std::vector<LocalMember>> CreateMembers(
         [&stop] { return stop.ShouldStop(); },
         {.log = tracer, .now_s = [tracer] { return tracer->now_s(); }});
     if (shared != nullptr) {
-      member.cache =
-          CreateCachingSlicePlanSource(*member.threads, shared->Of(name));
+      member.cache = CreateCachingSlicePlanSource(
+          *member.threads, shared->Of(name), !ReadsSearchSteps(name));
     } else if (names.size() > 1 || asks_again) {
       member.cache = CreateCachingSlicePlanSource(*member.threads, kCacheBytes);
     }
@@ -113,15 +113,24 @@ std::shared_ptr<SharedAnswers> SharedSlicePlans::Of(const std::string& name) {
   return answers;
 }
 
+int64_t SharedSlicePlans::num_asked() {
+  const MutexLock lock(mutex_);
+  int64_t num_asked = 0;
+  for (const auto& [name, answers] : by_name_)
+    num_asked += answers->num_asked();
+  return num_asked;
+}
+
 absl::StatusOr<PlanFile> PlanLocally(const PlanRequest& request,
                                      const PlanningSetup& setup,
                                      const StopCondition& stop,
                                      ProgressLine& line, PlanTracer* tracer,
                                      SharedSlicePlans* shared) {
   TANGRAM_ASSIGN_OR_RETURN(
-      const PlannerChoice choice,
+      PlannerChoice choice,
       BuiltinPlanners().Choose(setup.planner, setup.planner_options,
                                setup.search));
+  if (shared != nullptr) choice.search.shared_times = &shared->times();
   TANGRAM_ASSIGN_OR_RETURN(
       const std::vector<LocalMember> members,
       CreateMembers(setup, request.constraints.asks_all_runtimes(), stop,

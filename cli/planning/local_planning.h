@@ -15,6 +15,7 @@
 #include "common/sync/mutex.h"
 #include "common/wire/plan_file.h"
 #include "coordinator/dispatch/caching_slice_plan_source.h"
+#include "coordinator/frontier/stage_times_memo.h"
 #include "coordinator/planners/registry/planner_options.h"
 #include "coordinator/planners/tangram/tangram_options.h"
 
@@ -41,14 +42,19 @@ absl::StatusOr<PlanningSetup> PlanningSetupOf(const PlanOptions& options);
 // Returns the number of threads that plan in this process, at least 1.
 int NumThreads(const PlanningSetup& setup);
 
-// Slice plans of each parallelizer that several planners of this process share.
-// Thread-safe.
+// Slice plans of each parallelizer, and times of their stages, that several
+// planners of this process share. Their requests are for one model and for
+// allocations of one cluster. Thread-safe.
 class SharedSlicePlans {
  public:
   // Returns those of the parallelizer called `name`.
   std::shared_ptr<SharedAnswers> Of(const std::string& name);
+  SharedStageTimes& times() { return *times_; }
+  // Slice plans that were asked for because they were not known.
+  int64_t num_asked();
 
  private:
+  const std::unique_ptr<SharedStageTimes> times_ = CreateStageTimesMemo();
   Mutex mutex_;
   std::map<std::string, std::shared_ptr<SharedAnswers>> by_name_
       ABSL_GUARDED_BY(mutex_);

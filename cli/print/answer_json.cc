@@ -6,6 +6,7 @@
 
 #include "cli/print/plan_figures.h"
 #include "common/base/status_macros.h"
+#include "common/wire/allocation_answer.h"
 #include "formats/config/memory_margin.h"
 
 namespace tangram {

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
-#include "common/base/format.h"
-
 namespace tangram {
 
 std::vector<EvaluatedPlan> PipelinesOf(const PlanResult& result) {
@@ -59,15 +56,6 @@ Fullest FullestOf(absl::Span<const EvaluatedPlan> pipelines) {
 double TokensPerSecond(const PlanResult& result) {
   return result.replicated_plan ? result.replicated_evaluation.tokens_per_s
                                 : result.evaluation.tokens_per_s;
-}
-
-std::string WhyNone(const absl::StatusOr<PlanFile>& answer) {
-  if (!answer.ok()) return std::string(answer.status().message());
-  const std::optional<Infeasible>& why = answer->result.infeasible;
-  if (!why.has_value()) return "no plan";
-  if (why->bytes_short <= 0) return why->reason;
-  return absl::StrCat(why->reason, " (", FormatBytes(why->bytes_short),
-                      " short on each GPU)");
 }
 
 }  // namespace tangram

@@ -45,10 +45,6 @@ Fullest FullestOf(absl::Span<const EvaluatedPlan> pipelines);
 // Returns the tokens of a second with the plan of `result`.
 double TokensPerSecond(const PlanResult& result);
 
-// Returns why an answer has no plan: the error, or the reason and the missing
-// bytes.
-std::string WhyNone(const absl::StatusOr<PlanFile>& answer);
-
 }  // namespace tangram
 
 #endif  // TANGRAM_CLI_PRINT_PLAN_FIGURES_H_

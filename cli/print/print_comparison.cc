@@ -17,6 +17,7 @@
 #include "common/sim/compare_plans.h"
 #include "common/sim/describe.h"
 #include "common/sim/time_shares.h"
+#include "common/wire/allocation_answer.h"
 #include "nlohmann/json.hpp"
 
 namespace tangram {

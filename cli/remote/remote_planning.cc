@@ -26,10 +26,9 @@
 #include "tangram/v1/planner_service.grpc.pb.h"
 
 namespace tangram {
-namespace {
 
-v1::PlanRequest ToProto(const PlanRequest& request,
-                        const PlanningSetup& setup) {
+v1::PlanRequest PlanRequestToProto(const PlanRequest& request,
+                                   const PlanningSetup& setup) {
   v1::PlanRequest message;
   *message.mutable_cluster() = tangram::ToProto(request.cluster);
   *message.mutable_model() = tangram::ToProto(request.model);
@@ -60,6 +59,8 @@ v1::PlanRequest ToProto(const PlanRequest& request,
   return message;
 }
 
+namespace {
+
 absl::StatusOr<PlanFile> PlanInOneCall(const PlanRequest& request,
                                        const PlanningSetup& setup,
                                        const StopCondition& stop,
@@ -67,7 +68,7 @@ absl::StatusOr<PlanFile> PlanInOneCall(const PlanRequest& request,
   TANGRAM_ASSIGN_OR_RETURN(const auto channel,
                            ConnectToCoordinator(setup.coordinator, stop));
   const auto stub = v1::Planner::NewStub(channel);
-  const v1::PlanRequest message = ToProto(request, setup);
+  const v1::PlanRequest message = PlanRequestToProto(request, setup);
   StreamCall<v1::PlanUpdate> call(stop, [&](auto* context, auto* queue) {
     return stub->AsyncPlan(context, message, queue, /*tag=*/nullptr);
   });
@@ -113,9 +114,9 @@ absl::Status CheckAnswers(const PlanRequest& request, const PlanFile& file) {
 
 absl::StatusOr<std::string> PlanRequestToJson(const PlanRequest& request,
                                               const PlanningSetup& setup) {
-  TANGRAM_ASSIGN_OR_RETURN(
-      const std::string compact,
-      MessageToJson(ToProto(request, setup), DefaultValues::kLeaveOut));
+  TANGRAM_ASSIGN_OR_RETURN(const std::string compact,
+                           MessageToJson(PlanRequestToProto(request, setup),
+                                         DefaultValues::kLeaveOut));
   return LayOutJson(compact);
 }
 
@@ -130,7 +131,7 @@ absl::StatusOr<v1::Job> SubmitPlanJob(const PlanRequest& request,
   message.set_webhook(setup.job.webhook);
   TANGRAM_RETURN_IF_ERROR(
       SetLabels(setup.job.labels, *message.mutable_labels()));
-  *message.mutable_request() = ToProto(request, setup);
+  *message.mutable_request() = PlanRequestToProto(request, setup);
   return SubmitJob(setup.coordinator, message, stop);
 }
 

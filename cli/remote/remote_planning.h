@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "cli/planning/local_planning.h"
 #include "tangram/v1/job_service.pb.h"
+#include "tangram/v1/planner_service.pb.h"
 
 namespace tangram {
 
@@ -16,6 +17,10 @@ absl::StatusOr<PlanFile> PlanRemotely(const PlanRequest& request,
                                       const PlanningSetup& setup,
                                       const StopCondition& stop,
                                       ProgressLine& line);
+
+// Returns the request to a coordinator.
+v1::PlanRequest PlanRequestToProto(const PlanRequest& request,
+                                   const PlanningSetup& setup);
 
 // Returns the request to a coordinator, a tangram.v1.PlanRequest, as JSON.
 absl::StatusOr<std::string> PlanRequestToJson(const PlanRequest& request,

@@ -12,10 +12,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "cli/validation/csv_table.h"
 #include "cli/validation/text_match.h"
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
+#include "formats/config/csv_table.h"
 
 namespace tangram {
 namespace {

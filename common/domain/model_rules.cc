@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
+#include "common/domain/limits.h"
 
 namespace tangram {
 namespace {

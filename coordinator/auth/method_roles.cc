@@ -16,6 +16,7 @@ const auto& Table() {
   const Roles plan_or_operate = plan | Role::kOperate;
   static const std::array table = {
       Entry{"/tangram.v1.Planner/Plan", {.any_of = plan}},
+      Entry{"/tangram.v1.Frontiers/Frontier", {.any_of = plan}},
       Entry{"/tangram.v1.Jobs/SubmitJob", {.any_of = plan}},
       Entry{"/tangram.v1.Jobs/GetJob", {.any_of = plan_or_operate}},
       Entry{"/tangram.v1.Jobs/WatchJob", {.any_of = plan_or_operate}},

@@ -19,8 +19,11 @@ bool IsSame(const PairContext& a, const PairContext& b) {
 
 class CachingSource : public SlicePlanSource {
  public:
-  CachingSource(SlicePlanSource& source, std::shared_ptr<SharedAnswers> answers)
-      : source_(source), answers_(std::move(answers)) {}
+  CachingSource(SlicePlanSource& source, std::shared_ptr<SharedAnswers> answers,
+                bool ignores_steps)
+      : source_(source),
+        answers_(std::move(answers)),
+        ignores_steps_(ignores_steps) {}
 
   absl::StatusOr<std::vector<ModelSlice>> SliceModel(
       const ModelSpec& model) override {
@@ -46,6 +49,7 @@ class CachingSource : public SlicePlanSource {
       const Progress& progress) override {
     return Ask<SlicePlanSet>(
         context, queries, [&](absl::Span<const PairQuery> unknown) {
+          answers_->NoteAsked(static_cast<int64_t>(unknown.size()));
           return source_.Parallelize(context, unknown, progress);
         });
   }
@@ -60,6 +64,15 @@ class CachingSource : public SlicePlanSource {
     return *named_;
   }
 
+  // Returns the query by which an answer is known.
+  static const ProfileQuery& AsKnown(const ProfileQuery& query) {
+    return query;
+  }
+  PairQuery AsKnown(PairQuery query) const {
+    if (ignores_steps_) query.max_search_steps = 0;
+    return query;
+  }
+
   // Returns the answers to `queries` in their order. Asks the source once for
   // all that the cache does not have.
   template <typename T, typename PlacedQuery, typename AskSource>
@@ -71,7 +84,7 @@ class CachingSource : public SlicePlanSource {
     std::vector<QueryKey> unknown_keys;
     std::vector<PlacedQuery> unknown;
     for (const PlacedQuery& query : queries) {
-      const QueryKey key = questions.KeyOf(query);
+      const QueryKey key = questions.KeyOf(AsKnown(query));
       std::optional<Answer> answer = answers_->Find(key);
       known.emplace_back();
       if (answer.has_value()) {
@@ -99,6 +112,7 @@ class CachingSource : public SlicePlanSource {
 
   SlicePlanSource& source_;
   const std::shared_ptr<SharedAnswers> answers_;
+  const bool ignores_steps_;
   std::optional<QueryContext> named_;  // The context of the last batch.
 };
 
@@ -115,8 +129,10 @@ void SharedAnswers::Insert(const QueryKey& key, const Answer& answer) {
 }
 
 std::unique_ptr<SlicePlanSource> CreateCachingSlicePlanSource(
-    SlicePlanSource& source, std::shared_ptr<SharedAnswers> answers) {
-  return std::make_unique<CachingSource>(source, std::move(answers));
+    SlicePlanSource& source, std::shared_ptr<SharedAnswers> answers,
+    bool ignores_steps) {
+  return std::make_unique<CachingSource>(source, std::move(answers),
+                                         ignores_steps);
 }
 
 std::unique_ptr<SlicePlanSource> CreateCachingSlicePlanSource(

@@ -12,12 +12,19 @@ namespace {
 // Approximate size of a list node, a hash slot and gRPC's slices.
 constexpr int64_t kOverheadBytes = 300;
 
-Digest KeyOf(const PlanScope& scope, const grpc::ByteBuffer& request) {
+Digest KeyOf(const PlanScope& scope, const Digest& request) {
   std::string scope_bytes(scope.adapters.view());
   AppendCanonical(scope_bytes, scope.tenant);
+  const absl::string_view parts[] = {scope_bytes, request.view()};
+  return Sha256()(parts);
+}
+
+}  // namespace
+
+Digest RequestName(const grpc::ByteBuffer& request) {
   std::vector<grpc::Slice> slices;
   request.Dump(&slices);
-  std::vector<absl::string_view> parts = {scope_bytes};
+  std::vector<absl::string_view> parts;
   for (const grpc::Slice& slice : slices) {
     parts.emplace_back(reinterpret_cast<const char*>(slice.begin()),
                        slice.size());
@@ -25,10 +32,8 @@ Digest KeyOf(const PlanScope& scope, const grpc::ByteBuffer& request) {
   return Sha256()(parts);
 }
 
-}  // namespace
-
-std::optional<grpc::ByteBuffer> PlanCache::Find(
-    const PlanScope& scope, const grpc::ByteBuffer& request) {
+std::optional<grpc::ByteBuffer> PlanCache::Find(const PlanScope& scope,
+                                                const Digest& request) {
   const Digest key = KeyOf(scope, request);
   const MutexLock lock(mutex_);
   const grpc::ByteBuffer* answer = answers_.Find(key);
@@ -36,7 +41,7 @@ std::optional<grpc::ByteBuffer> PlanCache::Find(
   return *answer;
 }
 
-void PlanCache::Insert(const PlanScope& scope, const grpc::ByteBuffer& request,
+void PlanCache::Insert(const PlanScope& scope, const Digest& request,
                        const grpc::ByteBuffer& answer) {
   const Digest key = KeyOf(scope, request);
   const auto bytes = static_cast<int64_t>(answer.Length()) + kOverheadBytes;

@@ -20,19 +20,30 @@ struct PlanScope {
   std::string tenant;  // Tenant whose answers may be returned; empty: all.
 };
 
+// Returns the name of a request, the SHA-256 digest of its bytes. Nobody can
+// make a request that is mistaken for another.
+Digest RequestName(const grpc::ByteBuffer& request);
+
 // Answers to planning requests in wire format, so that repeating a request
-// costs no more than the network. Finds them by the SHA-256 digest of the whole
-// request and its scope, so nobody can make a request that is mistaken for
-// another, and a large request takes no room. Thread-safe.
+// costs no more than the network. Finds them by the name of the request in its
+// scope, so a large request takes no room. Thread-safe.
 class PlanCache {
  public:
   explicit PlanCache(int64_t max_bytes) : answers_(max_bytes) {}
 
   // Returns a copy of the answer to the same request in the same scope.
   std::optional<grpc::ByteBuffer> Find(const PlanScope& scope,
-                                       const grpc::ByteBuffer& request);
-  void Insert(const PlanScope& scope, const grpc::ByteBuffer& request,
+                                       const Digest& request);
+  std::optional<grpc::ByteBuffer> Find(const PlanScope& scope,
+                                       const grpc::ByteBuffer& request) {
+    return Find(scope, RequestName(request));
+  }
+  void Insert(const PlanScope& scope, const Digest& request,
               const grpc::ByteBuffer& answer);
+  void Insert(const PlanScope& scope, const grpc::ByteBuffer& request,
+              const grpc::ByteBuffer& answer) {
+    Insert(scope, RequestName(request), answer);
+  }
   void Clear();
 
  private:

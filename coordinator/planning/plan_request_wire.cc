@@ -63,7 +63,21 @@ int64_t BytesOf(const PlanOrder& order) {
   return BytesOfRequest(order.request);
 }
 
+// An answer that is kept is returned before its request is read.
+absl::Status RefuseName(const v1::PlanRequest& message) {
+  if (message.plan_id().empty()) return absl::OkStatus();
+  v1::PlanRequest rest = message;
+  rest.clear_plan_id();
+  if (rest.ByteSizeLong() > 0) {
+    return absl::InvalidArgumentError(
+        "plan_id: beside other fields; expected it alone");
+  }
+  return absl::NotFoundError(
+      "plan_id: not kept, or not any more; plan the request again");
+}
+
 absl::StatusOr<PlanOrder> FromProto(const v1::PlanRequest& message) {
+  TANGRAM_RETURN_IF_ERROR(RefuseName(message));
   const int microbatch = message.options().pipeline_microbatch_size();
   TANGRAM_RETURN_IF_ERROR(
       FirstError({CheckName("parallelizer", message.parallelizer()),

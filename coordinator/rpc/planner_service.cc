@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -34,6 +35,21 @@ absl::StatusOr<PlanOrder> Decode(const grpc::ByteBuffer& request) {
   v1::PlanRequest message;
   TANGRAM_RETURN_IF_ERROR(ParseMessage(request, message));
   return FromProto(message);
+}
+
+// Returns the name of the answer that the request asks for. Empty: it is no
+// such request.
+std::optional<Digest> PlanIdIn(const grpc::ByteBuffer& request) {
+  Digest name;
+  // A field of 32 bytes, with a byte for each of its number and its length.
+  if (request.Length() != name.bytes.size() + 2) return std::nullopt;
+  v1::PlanRequest message;
+  if (!ParseMessage(request, message).ok() ||
+      message.plan_id().size() != name.bytes.size()) {
+    return std::nullopt;
+  }
+  absl::c_copy(message.plan_id(), name.bytes.begin());
+  return name;
 }
 
 // A call that is answered from the cache.
@@ -296,7 +312,9 @@ class PlannerService
       if (!caller.ok()) return std::nullopt;
       scope.tenant = std::move(caller->tenant);
     }
-    return parts_.cache.Find(scope, request);
+    const std::optional<Digest> name = PlanIdIn(request);
+    return name.has_value() ? parts_.cache.Find(scope, *name)
+                            : parts_.cache.Find(scope, request);
   }
 
   const PlannerServiceParts parts_;

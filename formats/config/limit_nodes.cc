@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <set>
-#include <string>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/escaping.h"
@@ -12,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
+#include "common/domain/keep_nodes.h"
 
 namespace tangram {
 namespace {
@@ -24,9 +23,7 @@ absl::Status NodesError(absl::string_view group, absl::string_view what) {
 // Returns the number of nodes to keep of each group of `cluster`.
 absl::StatusOr<std::vector<int>> NodesToKeep(absl::Span<const NodeCount> counts,
                                              const Cluster& cluster) {
-  std::vector<int> available(cluster.groups.size(), 0);
-  for (const Node& node : cluster.nodes) ++available[node.group];
-
+  const std::vector<int> available = NodesOfGroups(cluster);
   std::vector<int> keep = available;
   std::vector<bool> named(cluster.groups.size(), false);
   for (const auto& [group, count] : counts) {
@@ -52,30 +49,6 @@ absl::StatusOr<std::vector<int>> NodesToKeep(absl::Span<const NodeCount> counts,
   return keep;
 }
 
-// Returns the assumptions without those about groups that are left out.
-std::vector<Assumption> AssumptionsOfRest(const Cluster& cluster,
-                                          absl::Span<const int> keep) {
-  std::set<std::string> gone;  // "[t4]", "[t4 to v100]"
-  for (size_t g = 0; g < keep.size(); ++g) {
-    if (keep[g] > 0) continue;
-    gone.insert(absl::StrCat("[", cluster.groups[g], "]"));
-    for (const std::string& other : cluster.groups) {
-      gone.insert(absl::StrCat("[", cluster.groups[g], " to ", other, "]"));
-      gone.insert(absl::StrCat("[", other, " to ", cluster.groups[g], "]"));
-    }
-  }
-  std::vector<Assumption> rest;
-  for (const Assumption& assumption : cluster.assumptions) {
-    const size_t begin = assumption.field.find('[');
-    const size_t end = assumption.field.find(']');
-    if (begin == std::string::npos || end == std::string::npos ||
-        !gone.contains(assumption.field.substr(begin, end - begin + 1))) {
-      rest.push_back(assumption);
-    }
-  }
-  return rest;
-}
-
 }  // namespace
 
 absl::StatusOr<std::vector<NodeCount>> ParseNodeCounts(absl::string_view text) {
@@ -93,28 +66,9 @@ absl::StatusOr<std::vector<NodeCount>> ParseNodeCounts(absl::string_view text) {
 }
 
 absl::Status LimitNodes(absl::Span<const NodeCount> counts, Cluster& cluster) {
-  TANGRAM_ASSIGN_OR_RETURN(std::vector<int> keep, NodesToKeep(counts, cluster));
-  std::vector<int> new_index(cluster.groups.size(), -1);
-  std::vector<int> kept_groups;
-  for (size_t g = 0; g < keep.size(); ++g) {
-    if (keep[g] == 0) continue;
-    new_index[g] = static_cast<int>(kept_groups.size());
-    kept_groups.push_back(static_cast<int>(g));
-  }
-
-  Cluster limited{.name = cluster.name,
-                  .assumptions = AssumptionsOfRest(cluster, keep)};
-  for (const int from : kept_groups) {
-    limited.groups.push_back(cluster.groups[from]);
-    std::vector<Link>& row = limited.links.emplace_back();
-    for (const int to : kept_groups) row.push_back(cluster.links[from][to]);
-  }
-  for (Node& node : cluster.nodes) {
-    if (keep[node.group]-- <= 0) continue;
-    limited.nodes.push_back(std::move(node));
-    limited.nodes.back().group = new_index[limited.nodes.back().group];
-  }
-  cluster = std::move(limited);
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<int> keep,
+                           NodesToKeep(counts, cluster));
+  cluster = KeepNodes(cluster, keep);
   return absl::OkStatus();
 }
 

@@ -9,6 +9,7 @@
 #include "absl/strings/strip.h"
 #include "common/base/check.h"
 #include "common/base/format.h"
+#include "common/domain/keep_nodes.h"
 
 namespace tangram {
 namespace {
@@ -27,7 +28,7 @@ void KeepMemoryFree(double margin, Cluster& cluster) {
   }
   for (const auto& [type, bytes] : usable) {
     cluster.assumptions.push_back(
-        {absl::StrCat("memory of ", type),
+        {MemoryFieldOf(type),
          absl::StrCat(FormatBytes(bytes), " of ",
                       FormatBytes(bytes / (1 - margin))),
          absl::StrCat(kSource, margin)});

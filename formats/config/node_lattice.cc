@@ -14,6 +14,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
+#include "common/domain/keep_nodes.h"
+#include "common/domain/limits.h"
 
 namespace tangram {
 namespace {
@@ -81,6 +83,31 @@ absl::StatusOr<std::set<int>> ParseCounts(absl::string_view part,
   return counts;
 }
 
+// "h100=0..4" in its parts.
+struct NamedPart {
+  absl::string_view whole;
+  absl::string_view group;
+  absl::string_view numbers;
+};
+
+// Splits "h100=0..4,a100=2". Each group may come once.
+absl::StatusOr<std::vector<NamedPart>> Split(absl::string_view text) {
+  std::vector<NamedPart> parts;
+  std::set<absl::string_view> named;
+  for (const absl::string_view part : absl::StrSplit(text, ',')) {
+    const std::pair<absl::string_view, absl::string_view> sides =
+        absl::StrSplit(part, absl::MaxSplits('=', 1));
+    if (!absl::StrContains(part, '=') || sides.first.empty()) {
+      return LatticeError(part, kExpectedNumbers);
+    }
+    if (!named.insert(sides.first).second) {
+      return LatticeError(sides.first, "each group once");
+    }
+    parts.push_back({part, sides.first, sides.second});
+  }
+  return parts;
+}
+
 std::vector<int> UpTo(int most) {
   std::vector<int> counts(most + 1);
   absl::c_iota(counts, 0);
@@ -91,34 +118,38 @@ std::vector<int> UpTo(int most) {
 
 absl::StatusOr<std::vector<std::vector<int>>> ParseNodeLattice(
     absl::string_view text, const Cluster& cluster) {
-  std::vector<int> available(cluster.groups.size(), 0);
-  for (const Node& node : cluster.nodes) ++available[node.group];
+  const std::vector<int> available = NodesOfGroups(cluster);
   std::vector<std::vector<int>> counts;
   for (const int all : available) {
     counts.push_back(text.empty() ? UpTo(all) : std::vector<int>{all});
   }
   if (text.empty()) return counts;
-  std::set<absl::string_view> named;
-  for (const absl::string_view part : absl::StrSplit(text, ',')) {
-    const std::pair<absl::string_view, absl::string_view> sides =
-        absl::StrSplit(part, absl::MaxSplits('=', 1));
-    const auto group = absl::c_find(cluster.groups, sides.first);
-    if (!absl::StrContains(part, '='))
-      return LatticeError(part, kExpectedNumbers);
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<NamedPart> parts, Split(text));
+  for (const NamedPart& part : parts) {
+    const auto group = absl::c_find(cluster.groups, part.group);
     if (group == cluster.groups.end()) {
-      return LatticeError(sides.first,
+      return LatticeError(part.group,
                           absl::StrCat("one of the groups ",
                                        absl::StrJoin(cluster.groups, ", ")));
     }
-    if (!named.insert(sides.first).second) {
-      return LatticeError(sides.first, "each group once");
-    }
     const size_t g = group - cluster.groups.begin();
-    TANGRAM_ASSIGN_OR_RETURN(const std::set<int> chosen,
-                             ParseCounts(part, sides.second, available[g]));
+    TANGRAM_ASSIGN_OR_RETURN(
+        const std::set<int> chosen,
+        ParseCounts(part.whole, part.numbers, available[g]));
     counts[g].assign(chosen.begin(), chosen.end());
   }
   return counts;
+}
+
+absl::StatusOr<std::vector<NodeCount>> MostNodes(absl::string_view text) {
+  std::vector<NodeCount> most;
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<NamedPart> parts, Split(text));
+  for (const NamedPart& part : parts) {
+    TANGRAM_ASSIGN_OR_RETURN(const std::set<int> chosen,
+                             ParseCounts(part.whole, part.numbers, kMaxNodes));
+    most.emplace_back(part.group, *chosen.rbegin());
+  }
+  return most;
 }
 
 }  // namespace tangram

@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/domain/cluster.h"
+#include "formats/config/limit_nodes.h"
 
 namespace tangram {
 
@@ -17,6 +18,11 @@ namespace tangram {
 // kInvalidArgument naming the group, the text and what was expected.
 absl::StatusOr<std::vector<std::vector<int>>> ParseNodeLattice(
     absl::string_view text, const Cluster& cluster);
+
+// Returns the most nodes of each group that the text names, in its order: the
+// cluster of cloud instances that holds every allocation. Errors likewise; also
+// for an empty text.
+absl::StatusOr<std::vector<NodeCount>> MostNodes(absl::string_view text);
 
 }  // namespace tangram
 

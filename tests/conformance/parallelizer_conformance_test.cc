@@ -45,6 +45,29 @@ INSTANTIATE_TEST_SUITE_P(Validating, ParallelizerConformanceTest,
                                            Builtin("mist"), Builtin("uniform")),
                          ConformanceName);
 
+// Frontiers share the answers to questions that differ in their steps.
+TEST(BuiltinParallelizersTest, ThoseThatIgnoreStepsSayTheSame) {
+  int num_ignoring = 0;
+  for (const std::string& name : BuiltinParallelizerNames()) {
+    if (ReadsSearchSteps(name)) continue;
+    SCOPED_TRACE(name);
+    ++num_ignoring;
+    const auto parallelizer = *CreateBuiltinParallelizer(name);
+    const ModelSlice slice = WholeSlice(TestModel(6));
+    ParallelizeOptions options{.training = TestTraining(16),
+                               .pipeline_microbatch_size = 4,
+                               .max_search_steps = 1};
+    ASSERT_OK_AND_ASSIGN(
+        const SlicePlanSet few,
+        parallelizer->Parallelize(slice, TestIsland(2, 4), options));
+    options.max_search_steps = 1024;
+    EXPECT_THAT(parallelizer->Parallelize(slice, TestIsland(2, 4), options),
+                IsOkAndHolds(few));
+    EXPECT_FALSE(few.plans.empty());
+  }
+  EXPECT_EQ(num_ignoring, 3);
+}
+
 TEST(BuiltinParallelizersTest, EachHasAConformanceTest) {
   EXPECT_THAT(BuiltinParallelizerNames(),
               ::testing::ElementsAre("aceso", "alpa", "galvatron", "hypertron",

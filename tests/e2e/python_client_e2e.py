@@ -79,6 +79,32 @@ class PlanTest(ServiceTest):
         again = self.client().plan(tangram_client.request_like(plan))
         self.assertEqual(again.message.plan, plan.message.plan)
 
+    def test_answers_for_allocations_name_their_plans(self):
+        client = self.client()
+        whole = request(**{**SMALL, "nodes": None})
+        asked = [{"t4": 1}, {"t4": 1, "v100": 1}]
+        answers = list(client.frontier(whole, asked))
+        self.assertCountEqual(
+            [answer.nodes for answer in answers],
+            [{"t4": 1, "v100": 0}, {"t4": 1, "v100": 1}])
+        for answer in answers:
+            self.assertTrue(answer.has_plan)
+            plan = client.kept_plan(answer.plan_id)
+            self.assertEqual(plan.iteration_time_s, answer.iteration_time_s)
+        again = list(client.frontier(whole, asked))
+        self.assertTrue(all(answer.from_cache for answer in again))
+        with self.assertRaises(tangram_client.NotFound):
+            client.kept_plan(bytes(32))
+        for wrong, field in (([{"x": 1}], "allocations"),
+                             ([{"t4": -1}], "allocations[0].nodes[0]"),
+                             ([{"t4": 999}], "allocations[0].nodes[0]"),
+                             ([{}], "allocations[0].nodes"),
+                             ([{"t4": 1}] * 2, "allocations[1].nodes"),
+                             ([], "allocations")):
+            with self.assertRaises(tangram_client.BadInput) as caught:
+                list(client.frontier(whole, wrong))
+            self.assertEqual(caught.exception.field, field)
+
     def test_no_plan_fits_is_an_answer(self):
         plan = self.client().plan(request(
             cluster=C1, nodes="t4=1,v100=0", model="gpt3-175b", layers=96,

@@ -47,6 +47,11 @@ absl::string_view OriginOfBuiltinParallelizer(absl::string_view name) {
   return "";
 }
 
+// Their searches are exhaustive.
+bool ReadsSearchSteps(absl::string_view name) {
+  return name != "uniform" && name != "alpa" && name != "galvatron";
+}
+
 absl::StatusOr<std::unique_ptr<Parallelizer>> CreateBuiltinParallelizer(
     absl::string_view name) {
   for (const Builtin& builtin : kBuiltins) {

@@ -18,6 +18,10 @@ std::vector<std::string> BuiltinParallelizerNames();
 // Empty if the name is not known.
 absl::string_view OriginOfBuiltinParallelizer(absl::string_view name);
 
+// Returns whether the answers of the parallelizer depend on
+// ParallelizeOptions::max_search_steps. True for names that are not known.
+bool ReadsSearchSteps(absl::string_view name);
+
 // Creates the parallelizer of that name, wrapped in a ValidatingParallelizer.
 // Returns kInvalidArgument with the known names if there is none.
 absl::StatusOr<std::unique_ptr<Parallelizer>> CreateBuiltinParallelizer(

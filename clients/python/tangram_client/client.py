@@ -6,10 +6,12 @@ import grpc
 from google.protobuf import empty_pb2, field_mask_pb2
 
 from tangram_client.access import Access
-from tangram_client.errors import DeadlineExceeded, Failed, error_of_call
+from tangram_client.errors import (BadInput, DeadlineExceeded, Failed,
+                                   error_of_call)
+from tangram_client.frontiers import AllocationAnswer
 from tangram_client.jobs import Job, JobState, Progress, TenantUsage
-from tangram_client.messages import (job_service_pb2, planner_service_pb2,
-                                     tenant_service_pb2)
+from tangram_client.messages import (frontier_service_pb2, job_service_pb2,
+                                     planner_service_pb2, tenant_service_pb2)
 from tangram_client.plans import Plan
 
 _CALL_TIMEOUT_S = 30
@@ -70,6 +72,36 @@ class Client:
         except grpc.RpcError as error:
             raise error_of_call(error) from None
         raise Failed("the coordinator ended without a result")
+
+    def frontier(self, request, allocations, *, timeout_s=None):
+        """Yields an AllocationAnswer for each allocation as it comes: known
+        ones first, then small ones before large ones. `request` has the whole
+        cluster. An allocation is a dictionary of nodes by group, {"h100": 2};
+        groups that it leaves out have none. Closing the generator cancels the
+        call."""
+        groups = list(request.cluster.groups)
+        message = frontier_service_pb2.FrontierRequest(plan=request)
+        for allocation in allocations:
+            unknown = set(allocation) - set(groups)
+            if unknown:
+                raise BadInput(f"allocations: group {min(unknown)}; expected "
+                               f"one of {', '.join(groups)}")
+            message.allocations.add(nodes=[allocation.get(group, 0)
+                                           for group in groups])
+        try:
+            for update in self._stream("Frontiers/Frontier", message,
+                                       frontier_service_pb2.FrontierUpdate,
+                                       timeout_s):
+                for answer in update.answers:
+                    nodes = message.allocations[answer.index].nodes
+                    yield AllocationAnswer.of(answer, dict(zip(groups, nodes)))
+        except grpc.RpcError as error:
+            raise error_of_call(error) from None
+
+    def kept_plan(self, plan_id):
+        """Returns the Plan of an AllocationAnswer, at once. Raises NotFound if
+        the coordinator does not keep it any more."""
+        return self.plan(planner_service_pb2.PlanRequest(plan_id=plan_id))
 
     def submit(self, request, job_id, *, priority=0, labels=None,
                deadline_s=0, keep_s=0, webhook=""):

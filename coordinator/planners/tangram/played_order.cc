@@ -12,7 +12,8 @@ namespace tangram {
 namespace {
 
 // Beyond this many islands, the bounds on the atoms in front of a tail do not
-// tell sets of islands apart. 2^5 sets are quick to go through.
+// tell sets of islands apart. 2^5 sets are quick to go through, and a set of
+// sets fits 32 bits.
 constexpr int kMostIslandsTold = 5;
 
 // Units of work: adding a stage to a tail counts as several looks at a slice.
@@ -30,14 +31,20 @@ struct PlayedOrder::Tail {
   int slice = -1;        // The first slice; -1: no slice yet.
   int rest = -1;         // The tail behind it.
   double least_s = 0;    // Lower bound on pipelines that end with it.
+  int num_settled = 0;   // Sets that were settled when least_s was found.
   TailBound bound;
 };
 
 // Bounds and slices of one problem.
 class PlayedOrder::Composer {
  public:
-  Composer(const PlayedProblem& problem, double limit_s)
-      : problem_(problem), ending_at_(problem.num_atoms + 1) {
+  // `settled` has a bit for each set of islands that is not wanted any more. It
+  // must outlive this object.
+  Composer(const PlayedProblem& problem, double limit_s,
+           const uint32_t& settled)
+      : problem_(problem),
+        settled_(settled),
+        ending_at_(problem.num_atoms + 1) {
     for (const PlayedPlan& plan : problem.plans)
       plans_.push_back(AloneOf(plan));
     for (int s = 0; s < static_cast<int>(problem.slices.size()); ++s) {
@@ -52,21 +59,25 @@ class PlayedOrder::Composer {
   int64_t work() const { return work_; }
 
   // Returns a lower bound on all pipelines.
-  double LeastSeconds() const {
-    return At(problem_.num_atoms, AllIslands()).busiest_s * kRounding;
+  double LeastSeconds() { return LeastSeconds(problem_.num_atoms, 0, 0); }
+
+  // Returns a lower bound on the pipelines of wanted sets of islands that end
+  // with `tail`. Infinite if there is none.
+  double LeastSeconds(const Tail& tail) {
+    if (tail.begin == 0) return kRounding * tail.bound.iteration_s;
+    return LeastSeconds(tail.begin, tail.islands, tail.bound.passes_s);
   }
 
   // Returns a quick lower bound on pipelines in which `slice` comes before
   // `tail`. Infinite if there is none.
-  double QuickSeconds(const PlayedSlice& slice, const Tail& tail) const {
+  double QuickSeconds(const PlayedSlice& slice, const Tail& tail) {
     const uint32_t own = uint32_t{1} << slice.island;
     if ((tail.islands & own) != 0) return kInfinity;
     if (problem_.plans[slice.plan].max_trailing_stages <
         tail.bound.num_stages) {
       return kInfinity;
     }
-    const Prefix& prefix =
-        At(slice.atoms.begin, AllIslands() & ~(tail.islands | own));
+    const Prefix& prefix = InFrontOf(slice.atoms.begin, tail.islands | own);
     const Alone& alone = plans_[slice.plan];
     return std::max({prefix.busiest_s, prefix.latency_s + alone.busiest_s,
                      prefix.latency_s + alone.latency_s + tail.bound.passes_s});
@@ -91,12 +102,7 @@ class PlayedOrder::Composer {
       longer.bound = PrependStage(s + 1 == stages.size() ? last : stages[s],
                                   longer.bound, problem_.num_microbatches);
     }
-    const Prefix& prefix = At(longer.begin, AllIslands() & ~longer.islands);
-    longer.least_s =
-        kRounding * (longer.begin == 0
-                         ? longer.bound.iteration_s
-                         : std::max(prefix.busiest_s,
-                                    prefix.latency_s + longer.bound.passes_s));
+    longer.least_s = LeastSeconds(longer);
     return longer;
   }
 
@@ -110,6 +116,12 @@ class PlayedOrder::Composer {
   struct Prefix {
     double latency_s = kInfinity;
     double busiest_s = kInfinity;
+  };
+  // The least over all wanted sets, when `settled` were not wanted.
+  struct Wanted {
+    Prefix least;
+    uint32_t settled = 0;
+    bool is_known = false;
   };
 
   Alone AloneOf(const PlayedPlan& plan) const {
@@ -130,20 +142,59 @@ class PlayedOrder::Composer {
   uint32_t AllIslands() const {
     return tells_islands() ? (uint32_t{1} << problem_.num_islands) - 1 : 0;
   }
-  const Prefix& At(int num_atoms, uint32_t islands) const {
-    return prefixes_[num_atoms][tells_islands() ? islands : 0];
+  // Calls `visit` with each set of islands in front of a tail on `islands` that
+  // makes a wanted set with it.
+  template <typename Visit>
+  void ForWanted(uint32_t islands, const Visit& visit) const {
+    if (!tells_islands()) return visit(uint32_t{0});
+    const uint32_t free = AllIslands() & ~islands;
+    for (uint32_t front = free;; front = (front - 1) & free) {
+      if ((settled_ >> (front | islands) & 1) == 0) visit(front);
+      if (front == 0) return;
+    }
   }
 
-  // With l(a, U) and w(a, U) for atoms [0, a) on islands of U, over slices
-  // [b, a) on island i ∈ U:
+  // Returns the least latency and the least busiest time of atoms [0, begin) in
+  // front of a tail on `islands`.
+  const Prefix& InFrontOf(int begin, uint32_t islands) {
+    const uint32_t key = tells_islands() ? islands : 0;
+    Wanted& wanted = wanted_[begin][key];
+    if (wanted.is_known && wanted.settled == settled_) return wanted.least;
+    wanted = {.settled = settled_, .is_known = true};
+    ForWanted(key, [&](uint32_t front) {
+      const Prefix& prefix = prefixes_[begin][front];
+      Prefix& least = wanted.least;
+      least.latency_s = std::min(least.latency_s, prefix.latency_s);
+      least.busiest_s = std::min(least.busiest_s, prefix.busiest_s);
+    });
+    return wanted.least;
+  }
+
+  // With V the passes of a tail on `islands`:
   //
-  //   l(0, U) = w(0, U) = 0
+  //   min over wanted sets of max(w(begin, U), l(begin, U) + V).
+  double LeastSeconds(int begin, uint32_t islands, double passes_s) const {
+    double least_s = kInfinity;
+    ForWanted(tells_islands() ? islands : 0, [&](uint32_t front) {
+      const Prefix& prefix = prefixes_[begin][front];
+      least_s = std::min(
+          least_s, std::max(prefix.busiest_s, prefix.latency_s + passes_s));
+    });
+    return least_s * kRounding;
+  }
+
+  // With l(a, U) and w(a, U) for atoms [0, a) on exactly the islands U, over
+  // slices [b, a) on island i ∈ U:
+  //
+  //   l(0, ∅) = w(0, ∅) = 0
   //   l(a, U) = min l(b, U \ {i}) + latency
   //   w(a, U) = min max(w(b, U \ {i}), l(b, U \ {i}) + busiest).
   void BoundPrefixes() {
     prefixes_.assign(problem_.num_atoms + 1,
                      std::vector<Prefix>(AllIslands() + 1));
-    for (Prefix& none : prefixes_[0]) none = {0, 0};
+    wanted_.assign(problem_.num_atoms + 1,
+                   std::vector<Wanted>(AllIslands() + 1));
+    prefixes_[0][0] = {0, 0};
     for (int end = 1; end <= problem_.num_atoms; ++end) {
       for (const int index : ending_at_[end]) {
         const PlayedSlice& slice = problem_.slices[index];
@@ -166,16 +217,19 @@ class PlayedOrder::Composer {
   }
 
   const PlayedProblem& problem_;
+  const uint32_t& settled_;
   std::vector<Alone> plans_;
   std::vector<std::vector<int>> ending_at_;    // [atom]: slices.
   std::vector<std::vector<Prefix>> prefixes_;  // [atoms][islands].
+  std::vector<std::vector<Wanted>> wanted_;    // [atoms][islands of the tail].
   int64_t work_ = 0;
 };
 
 PlayedOrder::PlayedOrder(std::vector<PlayedProblem> problems, double limit_s)
     : problems_(std::move(problems)) {
   for (int p = 0; p < static_cast<int>(problems_.size()); ++p) {
-    composers_.push_back(std::make_unique<Composer>(problems_[p], limit_s));
+    composers_.push_back(
+        std::make_unique<Composer>(problems_[p], limit_s, settled_sets_));
     const double least_s = composers_.back()->LeastSeconds();
     if (least_s >= limit_s) continue;
     AddTail(
@@ -185,7 +239,13 @@ PlayedOrder::PlayedOrder(std::vector<PlayedProblem> problems, double limit_s)
 
 PlayedOrder::~PlayedOrder() = default;
 
+void PlayedOrder::Settle(uint32_t islands) {
+  settled_.insert(islands);
+  if (islands < 32) settled_sets_ |= uint32_t{1} << islands;
+}
+
 void PlayedOrder::AddTail(Tail tail) {
+  tail.num_settled = static_cast<int>(settled_.size());
   queue_.push({tail.least_s, 1, static_cast<int>(tails_.size())});
   tails_.push_back(tail);
 }
@@ -205,7 +265,7 @@ absl::StatusOr<std::optional<PlayedPipeline>> PlayedOrder::Next(
     // At the limits, only pipelines that were played are returned.
     is_exact_ =
         is_exact_ && work_ < kMaxPlayedWork && tails_.size() < kMaxPlayedTails;
-    if (!is_exact_) continue;
+    if (!is_exact_ || WasRaised(tail)) continue;
     if (tails_[tail].begin == 0) {
       queue_.push({Play(tail), 0, tail});
     } else {
@@ -235,18 +295,22 @@ absl::Status PlayedOrder::Expand(int tail, double limit_s,
   return absl::OkStatus();
 }
 
-// Returns whether some set of islands of the pipelines that end with `tail` is
-// not settled: its own set if it is complete, and larger sets otherwise.
+// Bounds the tail again if sets were settled since. Returns whether the bound
+// rose, so that another tail may come first.
+bool PlayedOrder::WasRaised(int index) {
+  Tail& tail = tails_[index];
+  if (tail.num_settled == static_cast<int>(settled_.size())) return false;
+  tail.num_settled = static_cast<int>(settled_.size());
+  const double least_s = composers_[tail.problem]->LeastSeconds(tail);
+  if (!(least_s > tail.least_s)) return false;
+  tail.least_s = least_s;
+  if (least_s < kInfinity) queue_.push({least_s, 1, index});
+  return true;
+}
+
+// Returns whether the set of islands of a complete pipeline is not settled.
 bool PlayedOrder::IsWanted(const Tail& tail) const {
-  if (tail.begin == 0) return !settled_.contains(tail.islands);
-  const int num_islands = problems_[tail.problem].num_islands;
-  if (settled_.empty() || num_islands > kMostIslandsTold) return true;
-  const uint32_t all = (uint32_t{1} << num_islands) - 1;
-  for (uint32_t set = tail.islands + 1; set <= all; ++set) {
-    const bool is_larger = (set & tail.islands) == tail.islands;
-    if (is_larger && !settled_.contains(set)) return true;
-  }
-  return false;
+  return tail.begin > 0 || !settled_.contains(tail.islands);
 }
 
 double PlayedOrder::Play(int tail) {

@@ -64,11 +64,12 @@ inline constexpr size_t kMaxPlayedTails = 200'000;
 // the time that the simulator plays. So a complete pipeline at the front of the
 // queue is no slower than any that comes later.
 //
-// With V the bound of a tail on its passes (TailBound), l and w the least
-// latency and the least busiest time of the atoms in front of it on the unused
-// islands, its lower bound is
+// With V the bound of a tail on its passes (TailBound), l(U) and w(U) the least
+// latency and the least busiest time of the atoms in front of it on exactly the
+// islands U, its lower bound is, over the sets U that make a wanted set with
+// the islands of the tail,
 //
-//   max(l + V, w).
+//   min over U of max(l(U) + V, w(U)).
 //
 // Deterministic. Not thread-safe.
 class PlayedOrder {
@@ -84,7 +85,7 @@ class PlayedOrder {
       double limit_s, absl::FunctionRef<bool()> should_stop);
 
   // Skips pipelines on exactly these islands (a bit each) from now on.
-  void Settle(uint32_t islands) { settled_.insert(islands); }
+  void Settle(uint32_t islands);
 
   // False once the limits ended the search. Then a faster pipeline may exist.
   bool is_exact() const { return is_exact_; }
@@ -99,6 +100,7 @@ class PlayedOrder {
   absl::Status Expand(int tail, double limit_s,
                       absl::FunctionRef<bool()> should_stop);
   void AddTail(Tail tail);
+  bool WasRaised(int index);
   double Play(int tail);
   bool IsWanted(const Tail& tail) const;
   std::vector<int> SlicesOf(int tail) const;
@@ -108,6 +110,7 @@ class PlayedOrder {
   std::vector<Tail> tails_;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue_;
   std::set<uint32_t> settled_;  // Sets of islands.
+  uint32_t settled_sets_ = 0;   // A bit for each that is less than 32.
   int64_t work_ = 0;
   bool is_exact_ = true;
 };

@@ -1,8 +1,10 @@
 #include "coordinator/planners/tangram/slice_times.h"
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 
+#include "common/base/fingerprint.h"
 #include "common/cost/stage_cost.h"
 #include "coordinator/planners/tangram/place_plan.h"
 
@@ -15,12 +17,64 @@ constexpr size_t kMostDevices = 64;
 
 }  // namespace
 
+SliceTimes::SliceTimes(const SearchSpace& space, const PairStore& store,
+                       const PlanRequest& request, SharedStageTimes* shared)
+    : space_(space), store_(store), request_(request), shared_(shared) {
+  if (shared_ == nullptr) return;
+  training_ = FingerprintOf(request.training);
+  for (const Island& island : space.islands) islands_.push_back(NameOf(island));
+}
+
+// Islands of the same groups, node by node, are the same in every allocation.
+uint64_t SliceTimes::NameOf(const Island& island) const {
+  Fingerprinter nodes;
+  for (const int n : island.nodes) {
+    const Node& node = request_.cluster->nodes[n];
+    nodes.Add(request_.cluster->groups[node.group]).Add(node.num_gpus);
+  }
+  return nodes.Finish();
+}
+
+SharedStageTimes::Key SliceTimes::KeyOf(const PairId& pair, int island,
+                                        const SlicePlan& plan) const {
+  const AtomRange atoms = space_.slices.MembersOf(pair.slice_class).front();
+  StageTimesKey key;
+  const auto add = [&key](auto... numbers) {
+    (key.Add(static_cast<uint64_t>(numbers)), ...);
+  };
+  const auto add_fractions = [&key](auto... fractions) {
+    (key.Add(std::bit_cast<uint64_t>(fractions)), ...);
+  };
+  add(training_, islands_[island], space_.microbatch_sizes[pair.microbatch],
+      space_.first_layer[atoms.begin], space_.first_layer[atoms.end],
+      plan.stages.size());
+  for (const SliceStage& stage : plan.stages) {
+    const auto& [begin, end, parallelism, recompute, offload] = stage.plan;
+    const auto& [tp, cp, dp, ep, fsep, zero, sequence, tp_y] = parallelism;
+    add(begin.layer, begin.op, end.layer, end.op, tp, cp, dp, ep, fsep, zero,
+        sequence, tp_y, recompute.size());
+    for (const RecomputeRun& run : recompute) add(run.num_layers, run.mask);
+    const auto& [weights, gradients, optimizer, activations] = offload;
+    add_fractions(weights, gradients, optimizer, activations);
+  }
+  return key.key();
+}
+
 std::vector<StageTimes> SliceTimes::StagesOf(const PairId& pair, int island,
                                              int plan) {
   const auto timed = times_.find({pair, island, plan});
   if (timed != times_.end()) return timed->second;
-  std::vector<StageTimes> times =
-      Time(pair, island, store_.PlansOf(pair)[plan]);
+  const SlicePlan& slice_plan = store_.PlansOf(pair)[plan];
+  std::vector<StageTimes> times;
+  if (shared_ == nullptr) {
+    times = Time(pair, island, slice_plan);
+  } else {
+    const SharedStageTimes::Key key = KeyOf(pair, island, slice_plan);
+    if (!shared_->Find(key, times)) {
+      times = Time(pair, island, slice_plan);
+      shared_->Insert(key, times);
+    }
+  }
   if (num_timed_ + times.size() <= kMaxTimedStages) {
     num_timed_ += times.size();
     times_[{pair, island, plan}] = times;

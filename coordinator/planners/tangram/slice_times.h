@@ -1,6 +1,7 @@
 #ifndef TANGRAM_COORDINATOR_PLANNERS_TANGRAM_SLICE_TIMES_H_
 #define TANGRAM_COORDINATOR_PLANNERS_TANGRAM_SLICE_TIMES_H_
 
+#include <cstdint>
 #include <list>
 #include <map>
 #include <tuple>
@@ -13,6 +14,7 @@
 #include "common/sim/stage_placement.h"
 #include "coordinator/planners/tangram/pair_store.h"
 #include "coordinator/planners/tangram/search_space.h"
+#include "coordinator/planners/tangram/shared_stage_times.h"
 
 namespace tangram {
 
@@ -25,10 +27,9 @@ inline constexpr size_t kMaxTimedStages = 200'000;
 // kMaxTimedStages stages. Not thread-safe.
 class SliceTimes {
  public:
-  // The arguments must outlive this object.
+  // The arguments must outlive this object. `shared` may be null.
   SliceTimes(const SearchSpace& space, const PairStore& store,
-             const PlanRequest& request)
-      : space_(space), store_(store), request_(request) {}
+             const PlanRequest& request, SharedStageTimes* shared = nullptr);
 
   // Returns the times of plan `plan` of PairStore::PlansOf(pair) on `island`,
   // for one pipeline microbatch. They are the same at every position of the
@@ -65,6 +66,9 @@ class SliceTimes {
 
   std::vector<StageTimes> Time(const PairId& pair, int island,
                                const SlicePlan& plan);
+  SharedStageTimes::Key KeyOf(const PairId& pair, int island,
+                              const SlicePlan& plan) const;
+  uint64_t NameOf(const Island& island) const;
   void SetTransfers(double bytes, const Range& from, const Range& to,
                     StageTimes& stage);
   const Placement& PlacedOn(const Range& range);
@@ -73,6 +77,10 @@ class SliceTimes {
   const SearchSpace& space_;
   const PairStore& store_;
   const PlanRequest& request_;
+  SharedStageTimes* const shared_;
+  // With `shared_`: the training, and the nodes of each island, as numbers.
+  uint64_t training_ = 0;
+  std::vector<uint64_t> islands_;
   // By pair, island and plan.
   std::map<std::tuple<PairId, int, int>, std::vector<StageTimes>> times_;
   size_t num_timed_ = 0;           // Stages in times_.

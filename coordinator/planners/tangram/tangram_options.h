@@ -8,6 +8,8 @@
 
 namespace tangram {
 
+class SharedStageTimes;
+
 // Switches of the pruning policies of the paper's §5.1 and §6.4. The first four
 // drop only pairs that cannot be part of the answer, so they never change the
 // plan. The last trades quality for time: with fewer steps a parallelizer may
@@ -48,6 +50,9 @@ struct TangramOptions {
   // Whether polishing that tries large changes tries other schedules than 1F1B
   // too (Reach::kSchedules).
   bool schedules = true;
+  // Stage times that searches for allocations of one cluster share. Must
+  // outlive the search. Null: it times all its stages. Never changes the plan.
+  SharedStageTimes* shared_times = nullptr;
 };
 
 // The most that max_pipelines may be.

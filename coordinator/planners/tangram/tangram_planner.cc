@@ -57,7 +57,7 @@ class TangramSearch : public PlanSearch {
         observer_(observer),
         space_(std::move(space)),
         search_(space_, request, options_, rules_, source, observer),
-        times_(space_, search_.store(), request),
+        times_(space_, search_.store(), request, options.shared_times),
         ordered_(space_, search_, times_, observer) {}
 
   absl::StatusOr<std::vector<Proposal>> Propose(

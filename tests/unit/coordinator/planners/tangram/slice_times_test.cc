@@ -1,7 +1,9 @@
 #include "coordinator/planners/tangram/slice_times.h"
 
+#include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "common/base/status_macros.h"
@@ -113,6 +115,68 @@ TEST(SliceTimesTest, AreThoseOfTheEvaluator) {
     num_cut += finalist.slices.size() > 1 ? 1 : 0;
   }
   EXPECT_GT(num_cut, 0);
+}
+
+// Keeps all times, and counts how often they were known.
+class KeepAllTimes : public SharedStageTimes {
+ public:
+  bool Find(const Key& key, std::vector<StageTimes>& times) override {
+    const auto it = times_.find({key.high, key.low});
+    if (it == times_.end()) return false;
+    ++num_known;
+    times = it->second;
+    return true;
+  }
+  void Insert(const Key& key, const std::vector<StageTimes>& times) override {
+    times_[{key.high, key.low}] = times;
+  }
+
+  int num_known = 0;
+
+ private:
+  std::map<std::pair<uint64_t, uint64_t>, std::vector<StageTimes>> times_;
+};
+
+// Returns all times of the plans that a search has, by their pairs.
+std::vector<std::vector<StageTimes>> AllTimes(TwoIslandSearch& two,
+                                              SliceTimes& times) {
+  std::vector<std::vector<StageTimes>> all;
+  const SearchSpace& space = two.space();
+  for (int m = 0; m < static_cast<int>(space.microbatch_sizes.size()); ++m) {
+    for (int s = 0; s < space.slices.num_classes(); ++s) {
+      for (int island = 0; island < space.num_islands(); ++island) {
+        const PairId pair{m, s, space.class_of_island[island]};
+        const auto num_plans = two.pairs().store().PlansOf(pair).size();
+        for (size_t p = 0; p < num_plans; ++p) {
+          all.push_back(times.StagesOf(pair, island, static_cast<int>(p)));
+        }
+      }
+    }
+  }
+  return all;
+}
+
+TEST(SliceTimesTest, SharedTimesAreThoseOfTheSearchItself) {
+  TwoIslandSearch two(/*finalist_slack=*/1);
+  ASSERT_THAT(two.Run(), testing::IsOk());
+  const std::vector<std::vector<StageTimes>> own = AllTimes(two, two.times());
+  ASSERT_GT(own.size(), 10);
+  KeepAllTimes shared;
+  for (const int known : {0, static_cast<int>(own.size())}) {
+    SliceTimes times(two.space(), two.pairs().store(), two.request(), &shared);
+    const std::vector<std::vector<StageTimes>> all = AllTimes(two, times);
+    ASSERT_EQ(all.size(), own.size());
+    for (size_t i = 0; i < all.size(); ++i) {
+      ASSERT_EQ(all[i].size(), own[i].size());
+      for (size_t stage = 0; stage < all[i].size(); ++stage) {
+        EXPECT_EQ(all[i][stage].forward_s, own[i][stage].forward_s);
+        EXPECT_EQ(all[i][stage].backward_s, own[i][stage].backward_s);
+        EXPECT_EQ(all[i][stage].send_forward_s, own[i][stage].send_forward_s);
+        EXPECT_EQ(all[i][stage].sync_s, own[i][stage].sync_s);
+      }
+    }
+    EXPECT_EQ(shared.num_known, known);
+  }
 }
 
 TEST(OrderFinalistsTest, ReturnsCompositionsInOrder) {

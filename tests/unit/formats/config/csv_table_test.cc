@@ -1,4 +1,4 @@
-#include "cli/validation/csv_table.h"
+#include "formats/config/csv_table.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -1,5 +1,5 @@
-#ifndef TANGRAM_CLI_VALIDATION_CSV_TABLE_H_
-#define TANGRAM_CLI_VALIDATION_CSV_TABLE_H_
+#ifndef TANGRAM_FORMATS_CONFIG_CSV_TABLE_H_
+#define TANGRAM_FORMATS_CONFIG_CSV_TABLE_H_
 
 #include <string>
 #include <vector>
@@ -34,4 +34,4 @@ absl::StatusOr<CsvTable> ParseCsv(absl::string_view text,
 
 }  // namespace tangram
 
-#endif  // TANGRAM_CLI_VALIDATION_CSV_TABLE_H_
+#endif  // TANGRAM_FORMATS_CONFIG_CSV_TABLE_H_

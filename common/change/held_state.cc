@@ -1,0 +1,166 @@
+#include "common/change/held_state.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "common/cost/operator_cost.h"
+#include "common/sim/stage_placement.h"
+
+namespace tangram {
+namespace {
+
+// Bytes of the state of one parameter.
+struct StateBytes {
+  double weight = 0;
+  double optimizer = 0;
+};
+
+// As the cost model counts them (common/cost/model_state.cc): a master copy for
+// 16-bit weights, and Adam's two moments or one of SGD.
+StateBytes BytesOf(const TrainingOptions& training) {
+  constexpr double kFp32Bytes = 4;
+  const bool adam = training.optimizer == Optimizer::kAdam;
+  const double master = training.precision == Precision::kFp32 ? 0 : kFp32Bytes;
+  const double moment = adam && training.bf16_moments ? 2 : kFp32Bytes;
+  return {.weight = ElementBytes(training.precision),
+          .optimizer = master + (adam ? 2 : 1) * moment};
+}
+
+// Adds the state of one stage.
+class StageState {
+ public:
+  StageState(const ModelSpec& model, const Cluster& cluster,
+             const TrainingOptions& training, int microbatch, HeldState& held)
+      : model_(model),
+        cluster_(cluster),
+        training_(training),
+        microbatch_(microbatch),
+        bytes_(BytesOf(training)),
+        held_(held) {}
+
+  void Add(const StagePlan& plan, const StageParallelism& parallelism,
+           absl::Span<const GpuId> gpus) {
+    const auto first_holder = static_cast<int>(held_.gpus.size());
+    for (const GpuId& gpu : gpus) {
+      held_.gpus.push_back({cluster_.nodes[gpu.node].name, gpu.index});
+    }
+    const PlacedGpus placed = PlacedGpusOf(cluster_, gpus);
+    const StageEnvironment environment =
+        placed.Environment(training_, microbatch_);
+    for (int layer = plan.begin.layer;
+         layer < plan.end.layer + (plan.end.op > 0 ? 1 : 0); ++layer) {
+      AddLayer(layer, plan, parallelism, environment, first_holder,
+               static_cast<int>(gpus.size()));
+    }
+  }
+
+ private:
+  void AddLayer(int layer, const StagePlan& plan,
+                const StageParallelism& parallelism,
+                const StageEnvironment& environment, int first_holder,
+                int num_gpus) {
+    const LayerSpec& spec = model_.layers[layer];
+    const std::vector<OperatorCost> split =
+        EstimateOperators(spec, parallelism, environment);
+    const std::vector<OperatorCost> whole =
+        EstimateOperators(spec, StageParallelism(), environment);
+    const int begin = layer == plan.begin.layer ? plan.begin.op : 0;
+    const int end =
+        layer == plan.end.layer ? plan.end.op : static_cast<int>(whole.size());
+    const int tp = parallelism.tp_degree;
+    const int replicas = parallelism.cp_degree * parallelism.dp_degree;
+    for (int op = begin; op < end; ++op) {
+      for (int gpu = 0; gpu < num_gpus; ++gpu) {
+        const int replica = gpu / tp;
+        AddTensor({.layer = layer, .op = op}, whole[op].dense_parameters,
+                  split[op].dense_parameters, gpu % tp, replica, replicas,
+                  parallelism.zero_stage, first_holder + gpu);
+        const int ep = parallelism.ep_degree;
+        AddTensor({.layer = layer, .op = op, .experts = true},
+                  whole[op].expert_parameters, split[op].expert_parameters,
+                  replica % ep * tp + gpu % tp, replica / ep, replicas / ep,
+                  parallelism.zero_stage, first_holder + gpu);
+      }
+    }
+  }
+
+  // `rank` holds the rank-th part of the tensor; `replicas` hold the same.
+  void AddTensor(StateTensor tensor, double parameters, double on_gpu, int rank,
+                 int replica, int replicas, int zero_stage, int holder) {
+    if (!(parameters > 0)) return;
+    const double share = std::min(1.0, on_gpu / parameters);
+    // A tensor that is not split is whole on every rank.
+    const double ranks = std::round(1 / share);
+    const double begin = std::fmod(rank, ranks) * share;
+    const double end = std::min(1.0, begin + share);
+    const auto add = [&](bool optimizer, bool is_sharded, double bytes) {
+      const double shard = is_sharded ? (end - begin) / replicas : end - begin;
+      const double from = is_sharded ? begin + replica * shard : begin;
+      tensor.optimizer = optimizer;
+      held_.parts.push_back({.tensor = tensor,
+                             .begin = from,
+                             .end = std::min(end, from + shard),
+                             .tensor_bytes = parameters * bytes,
+                             .holder = holder});
+    };
+    add(false, zero_stage >= 3, bytes_.weight);
+    add(true, zero_stage >= 1, bytes_.optimizer);
+  }
+
+  const ModelSpec& model_;
+  const Cluster& cluster_;
+  const TrainingOptions& training_;
+  const int microbatch_;
+  const StateBytes bytes_;
+  HeldState& held_;
+};
+
+void Sort(HeldState& held) {
+  std::sort(held.parts.begin(), held.parts.end(),
+            [](const HeldPart& a, const HeldPart& b) {
+              return std::tie(a.tensor, a.begin, a.holder) <
+                     std::tie(b.tensor, b.begin, b.holder);
+            });
+}
+
+}  // namespace
+
+HeldState HeldBy(const ModelSpec& model, const Cluster& cluster,
+                 const TrainingOptions& training, const PipelinePlan& plan) {
+  HeldState held;
+  StageState state(model, cluster, training, plan.pipeline_microbatch_size,
+                   held);
+  for (const PlacedStage& stage : plan.stages) {
+    if (stage.mixed.empty()) {
+      state.Add(stage.plan, stage.plan.parallelism, stage.gpus);
+      continue;
+    }
+    size_t first = 0;
+    for (const ReplicaGroup& group : stage.mixed.groups) {
+      const size_t count = group.parallelism.num_gpus();
+      state.Add(stage.plan, group.parallelism,
+                absl::MakeConstSpan(stage.gpus).subspan(first, count));
+      first += count;
+    }
+  }
+  Sort(held);
+  return held;
+}
+
+HeldState Join(absl::Span<const HeldState> states) {
+  HeldState joined;
+  for (const HeldState& state : states) {
+    const auto first = static_cast<int>(joined.gpus.size());
+    joined.gpus.insert(joined.gpus.end(), state.gpus.begin(), state.gpus.end());
+    for (HeldPart part : state.parts) {
+      part.holder += first;
+      joined.parts.push_back(part);
+    }
+  }
+  Sort(joined);
+  return joined;
+}
+
+}  // namespace tangram

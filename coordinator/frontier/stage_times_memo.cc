@@ -1,0 +1,62 @@
+#include "coordinator/frontier/stage_times_memo.h"
+
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "common/sync/mutex.h"
+
+namespace tangram {
+namespace {
+
+// Threads seldom want the same part at once.
+constexpr size_t kParts = 16;
+
+class StageTimesMemo : public SharedStageTimes {
+ public:
+  explicit StageTimesMemo(int64_t max_stages)
+      : max_of_part_(max_stages / static_cast<int64_t>(kParts)) {}
+
+  bool Find(const Key& key, std::vector<StageTimes>& times) override {
+    Part& part = PartOf(key);
+    const MutexLock lock(part.mutex);
+    const auto it = part.times.find({key.high, key.low});
+    if (it == part.times.end()) return false;
+    times = it->second;
+    return true;
+  }
+
+  void Insert(const Key& key, const std::vector<StageTimes>& times) override {
+    const auto num_stages = static_cast<int64_t>(times.size());
+    Part& part = PartOf(key);
+    const MutexLock lock(part.mutex);
+    if (part.num_stages + num_stages > max_of_part_) return;
+    const bool is_new =
+        part.times.try_emplace({key.high, key.low}, times).second;
+    if (is_new) part.num_stages += num_stages;
+  }
+
+ private:
+  struct Part {
+    Mutex mutex;
+    absl::flat_hash_map<std::pair<uint64_t, uint64_t>, std::vector<StageTimes>>
+        times ABSL_GUARDED_BY(mutex);
+    int64_t num_stages ABSL_GUARDED_BY(mutex) = 0;
+  };
+
+  Part& PartOf(const Key& key) { return parts_[key.low % kParts]; }
+
+  const int64_t max_of_part_;
+  std::array<Part, kParts> parts_;
+};
+
+}  // namespace
+
+std::unique_ptr<SharedStageTimes> CreateStageTimesMemo(int64_t max_stages) {
+  return std::make_unique<StageTimesMemo>(max_stages);
+}
+
+}  // namespace tangram
