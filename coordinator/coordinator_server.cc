@@ -4,6 +4,7 @@
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
+#include <grpcpp/support/channel_arguments.h>
 #include <malloc.h>
 
 #include <algorithm>
@@ -34,19 +35,23 @@
 #include "coordinator/metrics/measured_job_store.h"
 #include "coordinator/metrics/service_metrics.h"
 #include "coordinator/planning/plan_job.h"
+#include "coordinator/rest/rest_gateway.h"
 #include "coordinator/rpc/audit_calls.h"
 #include "coordinator/rpc/health_service.h"
 #include "coordinator/rpc/job_service.h"
 #include "coordinator/rpc/job_watchers.h"
+#include "coordinator/rpc/job_wire.h"
 #include "coordinator/rpc/memory_budget.h"
 #include "coordinator/rpc/planner_service.h"
 #include "coordinator/rpc/received_message.h"
 #include "coordinator/rpc/reflection.h"
 #include "coordinator/rpc/rpc_metrics.h"
 #include "coordinator/rpc/status_service.h"
+#include "coordinator/rpc/tenant_service.h"
 #include "coordinator/rpc/worker_pool_service.h"
 #include "coordinator/store/job_feed.h"
 #include "coordinator/web/live_page.h"
+#include "coordinator/webhooks/webhook_sender.h"
 
 namespace tangram {
 namespace {
@@ -144,7 +149,7 @@ class Server : public CoordinatorServer {
         authenticator_(std::move(authenticator)),
         keep_jobs_s_(options.keep_jobs_s),
         quota_(options.tenant_limits),
-        budget_(options.requests_bytes),
+        budget_(options.requests_bytes, options.tenant_requests_bytes),
         metrics_(metrics),
         pool_(PoolOptions(options, state_.answers.get()), &metrics_),
         plan_cache_(options.plan_cache_bytes),
@@ -167,6 +172,10 @@ class Server : public CoordinatorServer {
              .max_of_tenant = options.max_concurrent_plans,
              .num_shared_places = kBegunPerTurn * options.max_concurrent_plans,
              .lease_s = options.job_lease_s,
+             .slice_s = options.job_slice_s,
+             .max_run_s = options.max_job_s,
+             .max_wait_s = options.max_job_wait_s,
+             .unix_now_s = UnixSeconds,
              .work = PlanJobs({.pool = pool_,
                                .metrics = metrics_,
                                .turns = turns_,
@@ -187,10 +196,32 @@ class Server : public CoordinatorServer {
              .authenticator = *authenticator_,
              .quota = quota_,
              .budget = budget_,
+             .webhooks = {.is_on = !options.webhook_secret.empty(),
+                          .allows_plain_http = options.webhook_allow_private},
+             .now_s = SteadySeconds,
+             .unix_now_s = UnixSeconds,
              .on_refused =
                  [this](const std::string& tenant, const char* reason) {
                    metrics_.OnRefusal(tenant, reason);
                  }})),
+        webhooks_(*state_.jobs, {.secret = options.webhook_secret,
+                                 .allow_private = options.webhook_allow_private,
+                                 .unix_now_s = UnixSeconds,
+                                 .body = EventOfEnd,
+                                 .on_attempt =
+                                     [this](bool succeeded) {
+                                       metrics_.OnWebhook(succeeded);
+                                     }}),
+        tenant_service_(CreateTenantService({.store = *state_.jobs,
+                                             .executor = store_executor_,
+                                             .authenticator = *authenticator_,
+                                             .quota = quota_,
+                                             .on_erased =
+                                                 [this] {
+                                                   plan_cache_.Clear();
+                                                   watchers_.NotifyAll();
+                                                   runner_.Wake();
+                                                 }})),
         admission_(options.worker_limits, SteadySeconds),
         worker_service_(
             CreateWorkerPoolService(pool_, admission_, *authenticator_)),
@@ -215,10 +246,12 @@ class Server : public CoordinatorServer {
              .budget = budget_,
              .share_answers = options.share_answers,
              .cost_limits = options.cost_limits,
+             .max_plan_s = options.max_plan_s,
              .limits = options.plan_limits})) {}
 
   ~Server() override {
     http_server_.reset();
+    rest_gateway_.reset();
     draining_ = true;
     stopping_ = true;
     runner_.Stop(0);
@@ -240,6 +273,8 @@ class Server : public CoordinatorServer {
     cert_file_ = options.tls.cert_file;
     TANGRAM_RETURN_IF_ERROR(
         CheckLivePageAddress(options.http_listen, options.tls, options.auth));
+    TANGRAM_RETURN_IF_ERROR(
+        CheckRestAddress(options.rest_listen, options.tls, options.auth));
     TANGRAM_RETURN_IF_ERROR(ListenForProbes(options.health_listen));
     TANGRAM_ASSIGN_OR_RETURN(
         const auto credentials,
@@ -259,6 +294,7 @@ class Server : public CoordinatorServer {
     builder.RegisterService(worker_service_.get());
     builder.RegisterService(planner_service_.get());
     builder.RegisterService(job_service_.get());
+    builder.RegisterService(tenant_service_.get());
     builder.RegisterService(status_service_.get());
     builder.RegisterService(workers_service_.get());
     builder.RegisterService(health_service_.get());
@@ -268,6 +304,7 @@ class Server : public CoordinatorServer {
           absl::StrCat("cannot listen on ", options.listen));
     }
     TANGRAM_RETURN_IF_ERROR(ServePage(options));
+    TANGRAM_RETURN_IF_ERROR(ServeRest(options));
     ListenToOthers(options.state.database);
     ticker_ = std::jthread([this](const std::stop_token& stop) { Tick(stop); });
     return absl::OkStatus();
@@ -277,6 +314,9 @@ class Server : public CoordinatorServer {
   int health_port() const override { return health_port_; }
   int http_port() const override {
     return http_server_ == nullptr ? 0 : http_server_->port();
+  }
+  int rest_port() const override {
+    return rest_gateway_ == nullptr ? 0 : rest_gateway_->port();
   }
   WorkerPool& pool() override { return pool_; }
 
@@ -371,6 +411,22 @@ class Server : public CoordinatorServer {
     return absl::OkStatus();
   }
 
+  absl::Status ServeRest(const CoordinatorOptions& options) {
+    if (options.rest_listen.empty()) return absl::OkStatus();
+    grpc::ChannelArguments arguments;
+    arguments.SetMaxReceiveMessageSize(-1);
+    TANGRAM_ASSIGN_OR_RETURN(
+        rest_gateway_,
+        RestGateway::Start(
+            {.address = options.rest_listen,
+             .cert_file = options.tls.cert_file,
+             .key_file = options.tls.key_file,
+             .only_as_this_machine =
+                 options.auth.IsOpen() && IsLoopback(options.rest_listen)},
+            server_->InProcessChannel(arguments), *authenticator_));
+    return absl::OkStatus();
+  }
+
   void Tick(const std::stop_token& stop) {
     Mutex mutex;
     StoppableConditionVariable wake;
@@ -419,9 +475,12 @@ class Server : public CoordinatorServer {
       if (oldest_s.ok()) metrics_.SetOldestWaitingJob(*oldest_s);
       // A failure is ignored here. It is counted and logged elsewhere, and a
       // later look deletes the jobs.
-      if (keep_jobs_s_ > 0) {
-        state_.jobs->Forget(keep_jobs_s_, kForgottenJobs).IgnoreError();
+      const absl::StatusOr<int> deleted =
+          state_.jobs->Forget(keep_jobs_s_, kForgottenJobs);
+      if (deleted.ok() && *deleted > 0) {
+        Log(LogLevel::kInfo, "old jobs deleted", {{"jobs", *deleted}});
       }
+      state_.jobs->EndOverdue(kForgottenJobs).IgnoreError();
       is_looking_ = false;
     });
     if (!task.has_value()) is_looking_ = false;
@@ -448,6 +507,8 @@ class Server : public CoordinatorServer {
   FairExecutor store_executor_;
   JobRunner runner_;
   std::unique_ptr<grpc::Service> job_service_;
+  WebhookSender webhooks_;
+  std::unique_ptr<grpc::Service> tenant_service_;
   WorkerAdmission admission_;
   std::unique_ptr<grpc::Service> worker_service_;
   const StatusServiceParts status_;
@@ -462,6 +523,7 @@ class Server : public CoordinatorServer {
   int health_port_ = 0;
   std::unique_ptr<grpc::Server> server_;
   int port_ = 0;
+  std::unique_ptr<RestGateway> rest_gateway_;
   std::unique_ptr<HttpServer> http_server_;
   std::unique_ptr<JobFeed> feed_;  // Null: nobody shares the jobs.
   std::jthread ticker_;

@@ -13,12 +13,11 @@
 #include <string>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/http/listening_socket.h"
-#include "common/sync/mutex.h"
+#include "common/http/open_connections.h"
 
 namespace tangram {
 namespace {
@@ -33,46 +32,6 @@ constexpr unsigned kSilenceS = 10;
 constexpr std::chrono::seconds kLongestS(30);
 // Memory of a connection: a request line and headers, among them a token.
 constexpr size_t kConnectionBytes = 1 << 14;
-
-// The open connections. Each is for one request.
-class OpenConnections {
- public:
-  // Ends those that have been open for too long, so that `socket` has room.
-  void Add(int socket) {
-    const auto now = std::chrono::steady_clock::now();
-    const MutexLock lock(mutex_);
-    by_age_.emplace(now, socket);
-    began_[socket] = now;
-    for (auto it = by_age_.begin(); it != by_age_.end();) {
-      const bool is_old = now - it->first > kLongestS;
-      if (!is_old && began_.size() <= kManyConnections) break;
-      // The library sees the end and closes the socket.
-      shutdown(it->second, SHUT_RDWR);
-      began_.erase(it->second);
-      it = by_age_.erase(it);
-    }
-  }
-  // The library closes the socket only after this returns, so that Add does not
-  // end the next one of its number.
-  void Remove(int socket) {
-    const MutexLock lock(mutex_);
-    const auto began = began_.find(socket);
-    if (began == began_.end()) return;
-    const auto [first, last] = by_age_.equal_range(began->second);
-    for (auto it = first; it != last; ++it) {
-      if (it->second != socket) continue;
-      by_age_.erase(it);
-      break;
-    }
-    began_.erase(began);
-  }
-
- private:
-  using Time = std::chrono::steady_clock::time_point;
-  Mutex mutex_;
-  std::multimap<Time, int> by_age_ ABSL_GUARDED_BY(mutex_);
-  std::map<int, Time> began_ ABSL_GUARDED_BY(mutex_);
-};
 
 std::string Header(MHD_Connection* connection, const char* name) {
   const char* value =
@@ -194,7 +153,7 @@ class MicroServer : public HttpServer {
 
  private:
   HttpHandler handler_;
-  OpenConnections open_;
+  OpenConnections open_{kManyConnections, kLongestS};
   MHD_Daemon* daemon_ = nullptr;
   int port_ = 0;
 };

@@ -114,7 +114,13 @@ ServiceMetrics::ServiceMetrics(Metrics& metrics)
           "Calls of callers who are not known or lack the role, by code.")),
       certificate_end_(metrics.AddGauge(
           "tangram_certificate_not_after_seconds",
-          "When the certificate expires, in seconds since 1970; 0: none.")) {
+          "When the certificate expires, in seconds since 1970; 0: none.")),
+      webhooks_(metrics.AddCounter("tangram_webhook_attempts_total",
+                                   "Attempts to tell webhooks of the ends of "
+                                   "jobs, by outcome.")) {
+  for (const char* outcome : {"succeeded", "failed"}) {
+    webhooks_.Add({{"outcome", outcome}}, 0);
+  }
   // Creates the counters at once: a rate does not see a counter appear.
   for (Counter* counter : {&leases_lost_, &workers_lost_}) {
     counter->Add({}, 0);
@@ -298,6 +304,10 @@ void ServiceMetrics::OnRefusal(const std::string& tenant, const char* reason) {
     }
   }
   refusals_.Add({{"tenant", label}, {"reason", reason}});
+}
+
+void ServiceMetrics::OnWebhook(bool succeeded) {
+  webhooks_.Add({{"outcome", succeeded ? "succeeded" : "failed"}});
 }
 
 }  // namespace tangram

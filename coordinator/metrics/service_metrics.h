@@ -44,6 +44,8 @@ class ServiceMetrics : public WorkerPoolObserver {
   void SetOldestWaitingJob(double seconds);
   // A call or a job of a tenant was refused. `reason` is one of a few words.
   void OnRefusal(const std::string& tenant, const char* reason);
+  // An attempt to tell a webhook has ended.
+  void OnWebhook(bool succeeded);
   // A caller was not known, or lacked the role.
   void OnAuthenticationFailure(absl::string_view code);
   // When the coordinator's own certificate expires, in seconds since 1970.
@@ -79,6 +81,7 @@ class ServiceMetrics : public WorkerPoolObserver {
   Counter refusals_;
   Counter authentication_failures_;
   Gauge certificate_end_;
+  Counter webhooks_;
   SparseKinds rejections_;
   SparseKinds losses_;  // Log of lost workers, by name.
   Mutex mutex_;

@@ -1,5 +1,6 @@
 #include "coordinator/web/live_page.h"
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,8 +13,10 @@
 #include "common/wire/message_json.h"
 #include "coordinator/rpc/job_names.h"
 #include "coordinator/rpc/job_wire.h"
+#include "coordinator/web/job_summaries.h"
 #include "tangram/v1/job_service.pb.h"
 #include "tangram/v1/status_service.pb.h"
+#include "web/view/json.h"
 #include "web/view/page_template.h"
 #include "web/view/report.h"
 
@@ -57,7 +60,8 @@ HttpResponse Respond(const absl::StatusOr<std::string>& json) {
 
 class Page {
  public:
-  explicit Page(const LivePageParts& parts) : parts_(parts) {}
+  explicit Page(const LivePageParts& parts)
+      : parts_(parts), summaries_(std::make_shared<JobSummaries>(parts.jobs)) {}
 
   HttpResponse Answer(const HttpRequest& request) const {
     if (parts_.only_as_this_machine && !IsLoopback(request.host)) {
@@ -133,8 +137,11 @@ class Page {
       TANGRAM_ASSIGN_OR_RETURN(const std::string progress, Progress(job));
       TANGRAM_ASSIGN_OR_RETURN(const std::string fields,
                                ToJson(ToProto(job, caller)));
+      // A job that was just deleted has none.
+      const Json about = summaries_->Of(job).value_or(Json::object());
       absl::StrAppend(&list, list.empty() ? "" : ",", "{\"job\":", fields,
-                      ",\"progress\":", progress, "}");
+                      ",\"progress\":", progress,
+                      ",\"about\":", ScriptSafeText(about), "}");
     }
     return absl::StrCat("{\"jobs\":[", list, "]}");
   }
@@ -178,6 +185,7 @@ class Page {
   }
 
   const LivePageParts parts_;
+  const std::shared_ptr<JobSummaries> summaries_;  // Of all copies.
 };
 
 }  // namespace

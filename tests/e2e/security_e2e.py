@@ -26,6 +26,16 @@ ROLES = {
     "/tangram.v1.Jobs/ListJobs": PLAN | OPERATE,
     "/tangram.v1.Jobs/CancelJob": PLAN | OPERATE,
     "/tangram.v1.Jobs/GetJobTrace": PLAN | OPERATE,
+    "/tangram.v1.Jobs/WaitJob": PLAN | OPERATE,
+    "/tangram.v1.Jobs/UpdateJob": PLAN | OPERATE,
+    "/tangram.v1.Jobs/RetryJob": PLAN | OPERATE,
+    "/tangram.v1.Jobs/DeleteJob": PLAN | OPERATE,
+    "/tangram.v1.Tenants/GetTenantUsage": PLAN | OPERATE,
+    "/tangram.v1.Tenants/ExportTenant": PLAN | OPERATE,
+    "/tangram.v1.Tenants/EraseTenant": OPERATE,
+    "/tangram.v1.Status/GetStatus": OPERATE,
+    "/tangram.v1.Workers/ListWorkers": OPERATE,
+    "/tangram.v1.Workers/ReleaseWorker": OPERATE,
     "/tangram.v1.WorkerPool/Work": WORK,
 }
 HEALTH = "/grpc.health.v1.Health/Check"
@@ -39,6 +49,12 @@ TOKENS = f"""# token,name,tenant,roles
 {WALLY},wally,,work
 cert:worker-7,worker-7,,work
 """
+
+
+def update_of(job_id):
+    update = calls.jobs.UpdateJobRequest(job={"job_id": job_id, "priority": 9})
+    update.update_mask.paths.append("priority")
+    return update
 
 
 def eventually(holds):
@@ -261,14 +277,23 @@ class TenantTest(Secured):
             for method, message in (("GetJob", calls.jobs.GetJobRequest),
                                     ("WatchJob", calls.jobs.WatchJobRequest),
                                     ("CancelJob",
-                                     calls.jobs.CancelJobRequest)):
+                                     calls.jobs.CancelJobRequest),
+                                    ("WaitJob", calls.jobs.WaitJobRequest),
+                                    ("RetryJob", calls.jobs.RetryJobRequest),
+                                    ("DeleteJob", calls.jobs.DeleteJobRequest),
+                                    ("UpdateJob", update_of)):
                 code, text = self.bob.code(f"/tangram.v1.Jobs/{method}",
                                            message(job_id=name))
-                self.assertEqual(code, grpc.StatusCode.NOT_FOUND)
+                self.assertEqual(code, grpc.StatusCode.NOT_FOUND, method)
                 self.assertIn(" is unknown", text)
-        token = calls.jobs.ListJobsRequest(page_token="team-a/nightly")
-        self.assertEqual(self.bob.code("/tangram.v1.Jobs/ListJobs", token)[0],
-                         grpc.StatusCode.NOT_FOUND)
+        for method in "GetTenantUsage", "ExportTenant", "EraseTenant":
+            message = calls.methods()[f"/tangram.v1.Tenants/{method}"]
+            self.assertEqual(
+                self.bob.code(f"/tangram.v1.Tenants/{method}",
+                              message.input_type._concrete_class(
+                                  tenant="team-a"))[0],
+                grpc.StatusCode.PERMISSION_DENIED, method)
+        self.assertEqual(self.jobs_of(self.alice), ["nightly"])
         # The other tenant's job of the same name is another job.
         self.bob.call("/tangram.v1.Jobs/SubmitJob", self.request("nightly", 4))
         self.assertEqual(self.jobs_of(self.alice), ["nightly"])

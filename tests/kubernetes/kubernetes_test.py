@@ -274,6 +274,58 @@ class MonitoringTest(unittest.TestCase):
 
 
 @needs_kubectl
+class KueueTest(unittest.TestCase):
+    def setUp(self):
+        self.manifests = Manifests(render_with(("kueue",)))
+        self.pod = next(
+            d for d in self.manifests.of("Deployment")
+            if d["metadata"]["name"] == "tangram-kueue")["spec"]["template"]
+
+    def test_its_arguments_are_those_of_the_program(self):
+        sys.path.append(str(ROOT / "clients/python"))
+        from tangram_schedulers.kueue.__main__ import _parser
+        container, = self.pod["spec"]["containers"]
+        self.assertEqual(container["args"][:3],
+                         ["python3", "-m", "tangram_schedulers.kueue"])
+        options = _parser().parse_args(container["args"][3:])
+        cluster, = self.manifests.of("ConfigMap")
+        groups = yaml.safe_load(cluster["data"]["cluster.yaml"])["groups"]
+        self.assertEqual({g["name"]: g["gpus_per_node"] for g in groups},
+                         dict(dict(options.flavor).values()))
+        volume, = self.pod["spec"]["volumes"]
+        self.assertEqual(volume["configMap"]["name"],
+                         cluster["metadata"]["name"])
+
+    def test_it_may_do_what_it_does_and_no_more(self):
+        role, = self.manifests.of("ClusterRole")
+        may = {(resource, verb) for rule in role["rules"]
+               for resource in rule["resources"] for verb in rule["verbs"]}
+        self.assertEqual(may, {(r, v) for r in ("admissionchecks", "workloads")
+                               for v in ("list", "watch")}
+                         | {(f"{r}/status", "patch")
+                            for r in ("admissionchecks", "workloads")})
+        binding, = self.manifests.of("ClusterRoleBinding")
+        account, = self.manifests.of("ServiceAccount")
+        self.assertEqual(binding["subjects"][0]["name"],
+                         account["metadata"]["name"])
+        self.assertEqual(binding["subjects"][0]["namespace"],
+                         account["metadata"]["namespace"])
+
+    def test_it_reaches_the_coordinator(self):
+        coordinator = self.manifests.labels_of_pods("StatefulSet")
+        self.assertTrue(is_let_in(
+            self.manifests.of("NetworkPolicy"), coordinator, "grpc",
+            self.pod["metadata"]["labels"], is_neighbour=True))
+
+    def test_the_check_is_of_the_controller(self):
+        sys.path.append(str(ROOT / "clients/python"))
+        from tangram_schedulers.kueue import controller
+        check = yaml.safe_load((BASE / "kueue" / "check.yaml").read_text())
+        self.assertEqual(check["spec"]["controllerName"], controller.CONTROLLER)
+        self.assertEqual(check["apiVersion"], controller.API_VERSION)
+
+
+@needs_kubectl
 @unittest.skipUnless(shutil.which("node"), "no node")
 @unittest.skipUnless((HERE / "node_modules").is_dir(),
                      "no packages: run npm ci in tests/kubernetes")
