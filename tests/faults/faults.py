@@ -169,6 +169,15 @@ class ClockJumps(Fault):
         self.service.coordinator.set_clock(0)
 
 
+class ClockGoesBack(ClockJumps):
+    """Only back, and back to the right time. The kernel does not know of
+    libfaketime: waits of gRPC until a time that is ahead would last as long as
+    the clock is ahead, also after it is right again."""
+
+    def begin(self):
+        self.service.coordinator.set_clock(-self.random.uniform(0, 3_600))
+
+
 class RowsDamaged(Fault):
     """What the coordinator must make good is damaged while it is down: answers,
     the ends of leases, counts of progress."""
@@ -246,4 +255,7 @@ def kinds(service, places=tuple(ALL)):
         impossible.add("identities")
     if not service.coordinator.has_clock:
         impossible.add("clock")
-    return {place: ALL[place] for place in places if place not in impossible}
+    found = {place: ALL[place] for place in places if place not in impossible}
+    if "coordinator" not in places and "clock" in found:
+        found["clock"] = [ClockGoesBack]  # Nobody starts the coordinator anew.
+    return found

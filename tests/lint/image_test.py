@@ -57,7 +57,8 @@ def problems(text):
     users = [rest for name, rest in last if name == "USER"]
     if not users or not re.fullmatch(r"[1-9]\d*(:[1-9]\d*)?", users[-1]):
         yield f"USER {users[-1:]}: expected a number that is not root's"
-    if any(name == "COPY" and "--from=" not in rest for name, rest in last):
+    if any(name == "COPY" and rest.split()[0] in (".", "./")
+           for name, rest in last):
         yield "COPY: sources reach the image"
 
 
@@ -74,7 +75,7 @@ class DockerfileTest(unittest.TestCase):
                 ("USER 65532:65532", "USER 0:0", "root's"),
                 ("USER 65532:65532", "", "root's"),
                 ("COPY --from=build", "ADD --from=build", "expected COPY"),
-                ("COPY --from=build /src/build/release/bin/", "COPY bin/",
+                ("COPY --from=build /src/build/release/bin/", "COPY .",
                  "sources reach"),
                 ("rm -rf /var/lib/apt/lists/*", "true", "apt fetched"),
                 ("--no-install-recommends", "", "apt fetched"),
