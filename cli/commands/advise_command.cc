@@ -191,7 +191,7 @@ void PrintStaircases(const Portfolio& portfolio, const Allocation& base,
                      "Each line: the jobs' tokens a second with so many nodes "
                      "of the group and the others of the base, and the change "
                      "for each node more or less than the base.",
-                     /*indent=*/2, kOutputWidth);
+                     /*indent=*/2, console.width);
 }
 
 Json StaircaseView(const Portfolio& portfolio, const Allocation& base,
@@ -291,7 +291,7 @@ void PrintLimits(const Limits& limits, Console& console) {
                                        FormatPercent(limits.memory_fraction),
                                        " full. The plan stays as it is, so a "
                                        "new one may gain more."),
-                          /*indent=*/2, kOutputWidth);
+                          /*indent=*/2, console.width);
 }
 
 Json LimitsView(const Limits& limits) {

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "cli/args/prices.h"
 #include "cli/files/input_file.h"
 #include "cli/files/price_file.h"
 #include "common/base/status_macros.h"
@@ -23,7 +24,6 @@ namespace tangram {
 namespace {
 
 constexpr int64_t kMaxPriceBytes = 64 << 20;
-constexpr double kMostPrice = 1e12;
 constexpr double kMostFailures = 3600;  // One a second.
 constexpr double kMostWatts = 1e5;
 
@@ -70,21 +70,10 @@ absl::StatusOr<std::vector<std::string>> ByGroup(
 }
 
 absl::Status AddListedPrices(const std::string& text, Frontier& frontier) {
-  constexpr absl::string_view kExpected = "<group>=<price of a node-hour>";
-  TANGRAM_ASSIGN_OR_RETURN(
-      const std::vector<std::string> prices,
-      ByGroup("--prices", text, frontier.groups, kExpected));
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<double> prices,
+                           ParsePrices(text, frontier.groups));
   for (size_t g = 0; g < prices.size(); ++g) {
-    const std::string& group = frontier.groups[g];
-    if (prices[g].empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--prices: no ", group, "; expected a price of each of ",
-                       absl::StrJoin(frontier.groups, ", ")));
-    }
-    TANGRAM_ASSIGN_OR_RETURN(
-        frontier.terms.groups[g].node_hour_price,
-        ParseNumber("--prices", absl::StrCat(group, "=", prices[g]), prices[g],
-                    kMostPrice, kExpected));
+    frontier.terms.groups[g].node_hour_price = prices[g];
   }
   return absl::OkStatus();
 }

@@ -83,13 +83,13 @@ void PrintMove(const PlanMove& move, Console& console) {
                                        " stay, ", FormatBytes(move.moved_bytes),
                                        " come from other GPUs in at least ",
                                        FormatSeconds(move.seconds)),
-                          /*indent=*/2, kOutputWidth);
+                          /*indent=*/2, console.width);
   if (!move.loses_state()) return;
   console.out << WrapText(
       absl::StrCat(FormatBytes(move.checkpoint_bytes),
                    " are on no GPU any more: training goes on from a "
                    "checkpoint"),
-      /*indent=*/2, kOutputWidth);
+      /*indent=*/2, console.width);
 }
 
 void PrintMoveAsJson(const PlanMove& move, Console& console) {

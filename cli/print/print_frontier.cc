@@ -94,7 +94,7 @@ void PrintTable(const Frontier& frontier, Console& console) {
                                   frontier.has_prices() ? "low a price an hour"
                                                         : "few GPUs",
                                   "; k: beyond it, more buys the least time"),
-                     /*indent=*/2, kOutputWidth);
+                     /*indent=*/2, console.width);
 }
 
 void PrintChoices(const Frontier& frontier, Console& console) {
@@ -136,7 +136,7 @@ void PrintWhyNone(const Frontier& frontier, Console& console) {
         absl::StrCat(absl::StrJoin(names, "; "),
                      more > 0 ? absl::StrCat(" and ", more, " more") : "", ": ",
                      reason),
-        /*indent=*/2, kOutputWidth);
+        /*indent=*/2, console.width);
   }
 }
 

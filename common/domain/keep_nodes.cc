@@ -15,6 +15,30 @@ std::set<std::string> MemoryFieldsOf(const Cluster& cluster) {
   return fields;
 }
 
+// Returns the assumptions without those about groups that are left out.
+std::vector<Assumption> AssumptionsOfRest(const Cluster& cluster,
+                                          absl::Span<const int> keep) {
+  std::set<std::string> gone;  // "[t4]", "[t4 to v100]"
+  for (size_t g = 0; g < keep.size(); ++g) {
+    if (keep[g] > 0) continue;
+    gone.insert(absl::StrCat("[", cluster.groups[g], "]"));
+    for (const std::string& other : cluster.groups) {
+      gone.insert(absl::StrCat("[", cluster.groups[g], " to ", other, "]"));
+      gone.insert(absl::StrCat("[", other, " to ", cluster.groups[g], "]"));
+    }
+  }
+  std::vector<Assumption> rest;
+  for (const Assumption& assumption : cluster.assumptions) {
+    const size_t begin = assumption.field.find('[');
+    const size_t end = assumption.field.find(']');
+    if (begin == std::string::npos || end == std::string::npos ||
+        !gone.contains(assumption.field.substr(begin, end - begin + 1))) {
+      rest.push_back(assumption);
+    }
+  }
+  return rest;
+}
+
 }  // namespace
 
 std::string MemoryFieldOf(absl::string_view gpu_type) {
@@ -35,7 +59,8 @@ Cluster KeepNodes(const Cluster& cluster, absl::Span<const int> counts) {
     new_index[g] = static_cast<int>(kept_groups.size());
     kept_groups.push_back(static_cast<int>(g));
   }
-  Cluster kept{.name = cluster.name, .assumptions = cluster.assumptions};
+  Cluster kept{.name = cluster.name,
+               .assumptions = AssumptionsOfRest(cluster, counts)};
   for (const int from : kept_groups) {
     kept.groups.push_back(cluster.groups[from]);
     std::vector<Link>& row = kept.links.emplace_back();

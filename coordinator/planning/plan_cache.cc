@@ -49,4 +49,9 @@ void PlanCache::Insert(const PlanScope& scope, const Digest& request,
   answers_.Insert(key, answer, bytes);
 }
 
+void PlanCache::Clear() {
+  const MutexLock lock(mutex_);
+  answers_.Clear();
+}
+
 }  // namespace tangram

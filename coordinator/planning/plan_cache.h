@@ -44,6 +44,7 @@ class PlanCache {
               const grpc::ByteBuffer& answer) {
     Insert(scope, RequestName(request), answer);
   }
+  void Clear();
 
  private:
   Mutex mutex_;

@@ -142,11 +142,11 @@ class FrontierCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
         const int64_t unfolded,
         MeasureMessage(request, *v1::FrontierRequest::descriptor(),
                        parts_.planner.budget.max_bytes()));
-    TANGRAM_ASSIGN_OR_RETURN(memory_,
-                             parts_.planner.budget.Take(length + unfolded));
+    TANGRAM_ASSIGN_OR_RETURN(
+        memory_, parts_.planner.budget.Take(length + unfolded, tenant_));
     v1::FrontierRequest message;
     TANGRAM_RETURN_IF_ERROR(ParseMessage(request, message));
-    TANGRAM_ASSIGN_OR_RETURN(order_, FromProto(message));
+    TANGRAM_ASSIGN_OR_RETURN(order_, tangram::FromProto(message));
     request_ = RequestName(request);
     return memory_.Resize(2 * length + BytesOf(order_));
   }
@@ -157,8 +157,11 @@ class FrontierCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     const MutexLock lock(mutex_);
     for (const int64_t i :
          PlanningOrder(order_.allocations, GpusOfNodes(order_.cluster()))) {
-      const auto known = parts_.answers.Find(
-          scope_, AnswerName(order_.name, order_.allocations[i]));
+      std::optional<grpc::ByteBuffer> known;
+      if (!order_.whole.skip_cache) {
+        known = parts_.answers.Find(
+            scope_, AnswerName(order_.name, order_.allocations[i]));
+      }
       v1::AllocationAnswer answer;
       if (known.has_value() && ParseMessage(*known, answer).ok()) {
         answer.set_index(static_cast<int32_t>(i));
@@ -224,7 +227,8 @@ class FrontierCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
                          .metrics = parts_.planner.metrics,
                          .turns = parts_.planner.turns,
                          .now_s = parts_.planner.now_s,
-                         .cost_limits = parts_.planner.cost_limits},
+                         .cost_limits = parts_.planner.cost_limits,
+                         .limits = parts_.planner.limits},
                         std::move(one.order),
                         {.name = client_,
                          .report = [](const PlanningProgress&) {},
@@ -238,7 +242,8 @@ class FrontierCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     AllocationAnswer kept = AllocationAnswerOf(file, order_.cluster().groups);
     if (file.ok()) Keep(*file, one.wire, kept);
     v1::AllocationAnswer answer = tangram::ToProto(kept);
-    if (file.ok() && !file->result.stats.truncated && HasSameAdapters()) {
+    if (file.ok() && !file->result.stats.truncated &&
+        !order_.whole.skip_cache && HasSameAdapters()) {
       parts_.answers.Insert(scope_, AnswerName(order_.name, allocation),
                             SerializeMessage(answer));
     } else {
@@ -259,7 +264,10 @@ class FrontierCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   // Keeps the plan for planning calls, and names it.
   void Keep(const PlanFile& file, const std::string& wire,
             AllocationAnswer& kept) {
-    if (file.result.stats.truncated || !HasSameAdapters()) return;
+    if (file.result.stats.truncated || order_.whole.skip_cache ||
+        !HasSameAdapters()) {
+      return;
+    }
     v1::PlanUpdate update;
     *update.mutable_result() = tangram::ToProto(file);
     grpc::Slice slice(wire);
@@ -271,6 +279,12 @@ class FrontierCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   // Answers are kept only if the adapters have not changed since.
   bool HasSameAdapters() const {
     return scope_.adapters == parts_.planner.pool.OfferedAdapters();
+  }
+
+  absl::Status OverLimit() const {
+    return absl::DeadlineExceededError(
+        absl::StrCat("no plan of an allocation within ",
+                     parts_.planner.max_plan_s, " s (--max_plan_s)"));
   }
 
   absl::Status WhyStopped() const {
