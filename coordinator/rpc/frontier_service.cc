@@ -146,7 +146,7 @@ class FrontierCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
         memory_, parts_.planner.budget.Take(length + unfolded, tenant_));
     v1::FrontierRequest message;
     TANGRAM_RETURN_IF_ERROR(ParseMessage(request, message));
-    TANGRAM_ASSIGN_OR_RETURN(order_, FromProto(message));
+    TANGRAM_ASSIGN_OR_RETURN(order_, tangram::FromProto(message));
     request_ = RequestName(request);
     return memory_.Resize(2 * length + BytesOf(order_));
   }

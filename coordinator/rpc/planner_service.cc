@@ -34,7 +34,7 @@ constexpr double kBusyDelayOfPlansS = 2;
 absl::StatusOr<PlanOrder> Decode(const grpc::ByteBuffer& request) {
   v1::PlanRequest message;
   TANGRAM_RETURN_IF_ERROR(ParseMessage(request, message));
-  return FromProto(message);
+  return tangram::FromProto(message);
 }
 
 // Returns the name of the answer that the request asks for. Empty: it is no
