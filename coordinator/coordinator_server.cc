@@ -4,6 +4,7 @@
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
+#include <grpcpp/support/channel_arguments.h>
 #include <malloc.h>
 
 #include <algorithm>
@@ -12,12 +13,17 @@
 #include <random>
 #include <thread>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/printable_text.h"
 #include "common/base/status_macros.h"
 #include "common/http/http_server.h"
+#include "common/obs/audit_log.h"
 #include "common/obs/clocks.h"
 #include "common/obs/log.h"
+#include "common/obs/sparse_warning.h"
 #include "common/security/channel.h"
 #include "common/security/listening.h"
 #include "common/sync/mutex.h"
@@ -29,17 +35,23 @@
 #include "coordinator/metrics/measured_job_store.h"
 #include "coordinator/metrics/service_metrics.h"
 #include "coordinator/planning/plan_job.h"
+#include "coordinator/rest/rest_gateway.h"
+#include "coordinator/rpc/audit_calls.h"
 #include "coordinator/rpc/health_service.h"
 #include "coordinator/rpc/job_service.h"
 #include "coordinator/rpc/job_watchers.h"
+#include "coordinator/rpc/job_wire.h"
 #include "coordinator/rpc/memory_budget.h"
 #include "coordinator/rpc/planner_service.h"
 #include "coordinator/rpc/received_message.h"
 #include "coordinator/rpc/reflection.h"
 #include "coordinator/rpc/rpc_metrics.h"
 #include "coordinator/rpc/status_service.h"
+#include "coordinator/rpc/tenant_service.h"
 #include "coordinator/rpc/worker_pool_service.h"
+#include "coordinator/store/job_feed.h"
 #include "coordinator/web/live_page.h"
+#include "coordinator/webhooks/webhook_sender.h"
 
 namespace tangram {
 namespace {
@@ -52,10 +64,14 @@ constexpr std::chrono::seconds kShutdownGrace(1);
 constexpr double kStopTimeoutS = 5;
 // Looks about once a second for changes by other coordinators.
 constexpr int kTicksBetweenLooks = 4;
+// Looks at what hardly ever changes, or is told, about twice a minute.
+constexpr int kTicksBetweenRareLooks = 120;
 // Plans and large messages are freed in small pieces, which the allocator
 // keeps. Giving them back to the system takes milliseconds, so it is done when
 // a plan has ended and every 5 s.
 constexpr int kTicksBetweenTrims = 20;
+// Callers choose the methods that they name.
+constexpr size_t kMaxMethodBytes = 256;
 // Jobs deleted at once. So few hardly delay other calls of the store.
 constexpr int kForgottenJobs = 100;
 // Threads that use the store: a call that waits for a lock of the database does
@@ -84,6 +100,10 @@ double UnixSeconds() {
   return std::chrono::duration<double>(
              std::chrono::system_clock::now().time_since_epoch())
       .count();
+}
+
+std::string NameOfCode(const absl::Status& status) {
+  return absl::AsciiStrToLower(absl::StatusCodeToString(status.code()));
 }
 
 // Returns a name that no other process has or had.
@@ -129,7 +149,7 @@ class Server : public CoordinatorServer {
         authenticator_(std::move(authenticator)),
         keep_jobs_s_(options.keep_jobs_s),
         quota_(options.tenant_limits),
-        budget_(options.requests_bytes),
+        budget_(options.requests_bytes, options.tenant_requests_bytes),
         metrics_(metrics),
         pool_(PoolOptions(options, state_.answers.get()), &metrics_),
         plan_cache_(options.plan_cache_bytes),
@@ -152,11 +172,16 @@ class Server : public CoordinatorServer {
              .max_of_tenant = options.max_concurrent_plans,
              .num_shared_places = kBegunPerTurn * options.max_concurrent_plans,
              .lease_s = options.job_lease_s,
+             .slice_s = options.job_slice_s,
+             .max_run_s = options.max_job_s,
+             .max_wait_s = options.max_job_wait_s,
+             .unix_now_s = UnixSeconds,
              .work = PlanJobs({.pool = pool_,
                                .metrics = metrics_,
                                .turns = turns_,
                                .now_s = SteadySeconds,
-                               .cost_limits = options.cost_limits},
+                               .cost_limits = options.cost_limits,
+                               .limits = options.plan_limits},
                               traces_),
              .is_able = [this] { return pool_.HasWorkers(); },
              .on_change =
@@ -171,10 +196,32 @@ class Server : public CoordinatorServer {
              .authenticator = *authenticator_,
              .quota = quota_,
              .budget = budget_,
+             .webhooks = {.is_on = !options.webhook_secret.empty(),
+                          .allows_plain_http = options.webhook_allow_private},
+             .now_s = SteadySeconds,
+             .unix_now_s = UnixSeconds,
              .on_refused =
                  [this](const std::string& tenant, const char* reason) {
                    metrics_.OnRefusal(tenant, reason);
                  }})),
+        webhooks_(*state_.jobs, {.secret = options.webhook_secret,
+                                 .allow_private = options.webhook_allow_private,
+                                 .unix_now_s = UnixSeconds,
+                                 .body = EventOfEnd,
+                                 .on_attempt =
+                                     [this](bool succeeded) {
+                                       metrics_.OnWebhook(succeeded);
+                                     }}),
+        tenant_service_(CreateTenantService({.store = *state_.jobs,
+                                             .executor = store_executor_,
+                                             .authenticator = *authenticator_,
+                                             .quota = quota_,
+                                             .on_erased =
+                                                 [this] {
+                                                   plan_cache_.Clear();
+                                                   watchers_.NotifyAll();
+                                                   runner_.Wake();
+                                                 }})),
         admission_(options.worker_limits, SteadySeconds),
         worker_service_(
             CreateWorkerPoolService(pool_, admission_, *authenticator_)),
@@ -198,10 +245,13 @@ class Server : public CoordinatorServer {
              .turns = turns_,
              .budget = budget_,
              .share_answers = options.share_answers,
-             .cost_limits = options.cost_limits})) {}
+             .cost_limits = options.cost_limits,
+             .max_plan_s = options.max_plan_s,
+             .limits = options.plan_limits})) {}
 
   ~Server() override {
     http_server_.reset();
+    rest_gateway_.reset();
     draining_ = true;
     stopping_ = true;
     runner_.Stop(0);
@@ -217,14 +267,19 @@ class Server : public CoordinatorServer {
   }
 
   absl::Status Listen(const CoordinatorOptions& options) {
+    if (!options.audit.file.empty()) {
+      TANGRAM_ASSIGN_OR_RETURN(audit_, AuditLog::Open(options.audit));
+    }
+    cert_file_ = options.tls.cert_file;
     TANGRAM_RETURN_IF_ERROR(
         CheckLivePageAddress(options.http_listen, options.tls, options.auth));
+    TANGRAM_RETURN_IF_ERROR(
+        CheckRestAddress(options.rest_listen, options.tls, options.auth));
     TANGRAM_RETURN_IF_ERROR(ListenForProbes(options.health_listen));
     TANGRAM_ASSIGN_OR_RETURN(
         const auto credentials,
-        ListeningCredentials(
-            options.listen, options.tls,
-            options.auth.IsOpen() ? nullptr : CreateCallGate(*authenticator_)));
+        ListeningCredentials(options.listen, options.tls,
+                             options.auth.IsOpen() ? nullptr : Gate()));
     grpc::ServerBuilder builder;
     ApplySettings(builder);
     if (!options.reflection) LeaveOutReflection(builder);
@@ -235,10 +290,11 @@ class Server : public CoordinatorServer {
     // Otherwise two coordinators would share one port without a word.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddListeningPort(options.listen, credentials, &port_);
-    MeasureCalls(builder, all_metrics_);
+    InterceptCalls(builder);
     builder.RegisterService(worker_service_.get());
     builder.RegisterService(planner_service_.get());
     builder.RegisterService(job_service_.get());
+    builder.RegisterService(tenant_service_.get());
     builder.RegisterService(status_service_.get());
     builder.RegisterService(workers_service_.get());
     builder.RegisterService(health_service_.get());
@@ -248,6 +304,8 @@ class Server : public CoordinatorServer {
           absl::StrCat("cannot listen on ", options.listen));
     }
     TANGRAM_RETURN_IF_ERROR(ServePage(options));
+    TANGRAM_RETURN_IF_ERROR(ServeRest(options));
+    ListenToOthers(options.state.database);
     ticker_ = std::jthread([this](const std::stop_token& stop) { Tick(stop); });
     return absl::OkStatus();
   }
@@ -256,6 +314,9 @@ class Server : public CoordinatorServer {
   int health_port() const override { return health_port_; }
   int http_port() const override {
     return http_server_ == nullptr ? 0 : http_server_->port();
+  }
+  int rest_port() const override {
+    return rest_gateway_ == nullptr ? 0 : rest_gateway_->port();
   }
   WorkerPool& pool() override { return pool_; }
 
@@ -272,6 +333,53 @@ class Server : public CoordinatorServer {
   }
 
  private:
+  std::shared_ptr<grpc::AuthMetadataProcessor> Gate() {
+    return CreateCallGate(*authenticator_, [this](absl::string_view path,
+                                                  const absl::Status& why) {
+      Record({.method = PrintableText(path, kMaxMethodBytes),
+              .code = NameOfCode(why)});
+    });
+  }
+
+  void InterceptCalls(grpc::ServerBuilder& builder) {
+    std::vector<
+        std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
+        creators;
+    creators.push_back(CreateCallMeter(all_metrics_));
+    if (audit_ != nullptr) {
+      creators.push_back(CreateCallAuditor(
+          [this](const AuditedCall& call) { audit_->Write(call); },
+          *authenticator_));
+    }
+    builder.experimental().SetInterceptorCreators(std::move(creators));
+  }
+
+  // Takes a call that the interceptors do not see: one that the gate refused,
+  // or a reading of the page.
+  void Record(const AuditedCall& call) {
+    metrics_.OnAuthenticationFailure(call.code);
+    if (audit_ != nullptr) audit_->Write(call);
+  }
+
+  // Coordinators that share a database tell each other of changes at once.
+  void ListenToOthers(const std::string& database) {
+    if (database.empty()) return;
+    feed_ = JobFeed::Start(
+        {.connection = database,
+         .on_state =
+             [this](const std::string& id) {
+               runner_.Wake();
+               id.empty() ? watchers_.NotifyAll() : watchers_.Notify(id);
+             },
+         .on_progress = [this](const std::string& id) { watchers_.Notify(id); },
+         .on_connection =
+             [](const absl::Status& status) {
+               static SparseWarning& warning = *new SparseWarning(
+                   "other coordinators are not heard at once");
+               if (!status.ok()) warning.Tell(status.ToString());
+             }});
+  }
+
   absl::Status ListenForProbes(const std::string& address) {
     if (address.empty()) return absl::OkStatus();
     grpc::ServerBuilder builder;
@@ -292,12 +400,30 @@ class Server : public CoordinatorServer {
     if (options.http_listen.empty()) return absl::OkStatus();
     TANGRAM_ASSIGN_OR_RETURN(
         http_server_,
-        HttpServer::Start(options.http_listen, kPageThreads,
-                          CreateLivePage({.jobs = *state_.jobs,
-                                          .status = status_,
-                                          .authenticator = *authenticator_,
-                                          .only_as_this_machine = IsLoopback(
-                                              options.http_listen)})));
+        HttpServer::Start(
+            options.http_listen, kPageThreads,
+            CreateLivePage(
+                {.jobs = *state_.jobs,
+                 .status = status_,
+                 .authenticator = *authenticator_,
+                 .on_call = [this](const AuditedCall& call) { Record(call); },
+                 .only_as_this_machine = IsLoopback(options.http_listen)})));
+    return absl::OkStatus();
+  }
+
+  absl::Status ServeRest(const CoordinatorOptions& options) {
+    if (options.rest_listen.empty()) return absl::OkStatus();
+    grpc::ChannelArguments arguments;
+    arguments.SetMaxReceiveMessageSize(-1);
+    TANGRAM_ASSIGN_OR_RETURN(
+        rest_gateway_,
+        RestGateway::Start(
+            {.address = options.rest_listen,
+             .cert_file = options.tls.cert_file,
+             .key_file = options.tls.key_file,
+             .only_as_this_machine =
+                 options.auth.IsOpen() && IsLoopback(options.rest_listen)},
+            server_->InProcessChannel(arguments), *authenticator_));
     return absl::OkStatus();
   }
 
@@ -311,10 +437,14 @@ class Server : public CoordinatorServer {
       pool_.Tick();
       if (++ticks % kTicksBetweenLooks == 0) {
         admission_.Tick();
-        watchers_.NotifyAll();
+        if (feed_ == nullptr || !feed_->is_listening() ||
+            ticks % kTicksBetweenRareLooks == 0) {
+          watchers_.NotifyAll();
+        }
         SetGauges();
         LookAtJobs();
       }
+      if (ticks % kTicksBetweenRareLooks == 0) LookAtCertificate();
       const int64_t ended = executor_.num_ended();
       if (ended > trimmed || ticks % kTicksBetweenTrims == 0) malloc_trim(0);
       trimmed = ended;
@@ -328,6 +458,13 @@ class Server : public CoordinatorServer {
     metrics_.SetJobs(runner_.num_running());
   }
 
+  void LookAtCertificate() {
+    if (cert_file_.empty()) return;
+    const auto end_s = CertificatesEndS("--tls_cert_file", cert_file_);
+    // While it cannot be read, the last one is in force.
+    if (end_s.ok()) metrics_.SetCertificateEnd(*end_s);
+  }
+
   // Runs in another thread, because the database may be slow.
   void LookAtJobs() {
     if (is_looking_.exchange(true)) return;
@@ -338,15 +475,20 @@ class Server : public CoordinatorServer {
       if (oldest_s.ok()) metrics_.SetOldestWaitingJob(*oldest_s);
       // A failure is ignored here. It is counted and logged elsewhere, and a
       // later look deletes the jobs.
-      if (keep_jobs_s_ > 0) {
-        state_.jobs->Forget(keep_jobs_s_, kForgottenJobs).IgnoreError();
+      const absl::StatusOr<int> deleted =
+          state_.jobs->Forget(keep_jobs_s_, kForgottenJobs);
+      if (deleted.ok() && *deleted > 0) {
+        Log(LogLevel::kInfo, "old jobs deleted", {{"jobs", *deleted}});
       }
+      state_.jobs->EndOverdue(kForgottenJobs).IgnoreError();
       is_looking_ = false;
     });
     if (!task.has_value()) is_looking_ = false;
   }
 
   Metrics& all_metrics_;
+  std::unique_ptr<AuditLog> audit_;  // Null: none.
+  std::string cert_file_;            // Empty: plain text.
   CoordinatorState state_;
   const std::unique_ptr<Authenticator> authenticator_;
   const double keep_jobs_s_;
@@ -365,6 +507,8 @@ class Server : public CoordinatorServer {
   FairExecutor store_executor_;
   JobRunner runner_;
   std::unique_ptr<grpc::Service> job_service_;
+  WebhookSender webhooks_;
+  std::unique_ptr<grpc::Service> tenant_service_;
   WorkerAdmission admission_;
   std::unique_ptr<grpc::Service> worker_service_;
   const StatusServiceParts status_;
@@ -379,7 +523,9 @@ class Server : public CoordinatorServer {
   int health_port_ = 0;
   std::unique_ptr<grpc::Server> server_;
   int port_ = 0;
+  std::unique_ptr<RestGateway> rest_gateway_;
   std::unique_ptr<HttpServer> http_server_;
+  std::unique_ptr<JobFeed> feed_;  // Null: nobody shares the jobs.
   std::jthread ticker_;
 };
 

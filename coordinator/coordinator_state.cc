@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/obs/build_info.h"
@@ -36,12 +37,32 @@ AnswerStoreOptions StoreOptions(const StatePlace& place,
           .observer = observer};
 }
 
+// Creates the folder for its owner alone, and takes the files in it away from
+// others: they tell what tenants ask. A folder that is there stays as it is.
 absl::Status MakeFolder(const std::string& folder) {
+  namespace fs = std::filesystem;
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (!error) return absl::OkStatus();
-  return absl::UnavailableError(
-      absl::StrCat("--state_dir: ", folder, ": ", error.message()));
+  if (fs::create_directories(folder, error) && !error) {
+    fs::permissions(folder, fs::perms::owner_all, error);
+  }
+  if (error) {
+    return absl::UnavailableError(
+        absl::StrCat("--state_dir: ", folder, ": ", error.message()));
+  }
+  for (const fs::directory_entry& file :
+       fs::directory_iterator(folder, error)) {
+    const std::string name = file.path().filename();
+    if (!absl::StartsWith(name, "jobs.db") &&
+        !absl::StartsWith(name, "answers.db")) {
+      continue;
+    }
+    // If the file is another user's, the database says what is wrong.
+    std::error_code ignored;
+    if (!file.is_regular_file(ignored)) continue;
+    fs::permissions(file.path(), fs::perms::owner_read | fs::perms::owner_write,
+                    ignored);
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<JobStore>> OpenCheckedJobs(

@@ -1,8 +1,11 @@
 #include <malloc.h>
+#include <sys/stat.h>
 
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <utility>
@@ -10,6 +13,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/flags/flag.h"
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/base/field_error.h"
@@ -23,6 +27,7 @@
 #include "common/security/channel.h"
 #include "common/sync/mutex.h"
 #include "coordinator/coordinator_server.h"
+#include "coordinator/webhooks/webhook_signature.h"
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:7070",
           "Address for workers and clients; port 0 takes any free one.");
@@ -36,6 +41,10 @@ ABSL_FLAG(bool, reflection, false,
 ABSL_FLAG(std::string, http, "",
           "Address of the read-only status page, in plain HTTP; empty: none. "
           "With TLS or tokens, it must be a loopback address.");
+ABSL_FLAG(std::string, rest, "",
+          "Address of REST with JSON (docs/openapi.json), by TLS if there is "
+          "--tls_cert_file; empty: none. With tokens and without TLS, it must "
+          "be a loopback address.");
 ABSL_FLAG(std::string, tls_cert_file, "",
           "PEM file with the certificate to show, for TLS; empty: plain text.");
 ABSL_FLAG(std::string, tls_key_file, "",
@@ -52,6 +61,12 @@ ABSL_FLAG(std::string, jwt_keys_file, "",
           "File with the JSON Web Key Set of the issuer of web tokens.");
 ABSL_FLAG(std::string, jwt_issuer, "", "Required \"iss\" of web tokens.");
 ABSL_FLAG(std::string, jwt_audience, "", "Required \"aud\" of web tokens.");
+ABSL_FLAG(
+    std::string, audit_log, "",
+    "File that records every call: who, what, from where, as JSON, a line "
+    "each. Empty: none.");
+ABSL_FLAG(int64_t, audit_log_mb, tangram::AuditLogOptions().max_bytes >> 20,
+          "Size of --audit_log before the next file begins; ten are kept.");
 ABSL_FLAG(int, max_jobs_per_tenant, 1000,
           "Limit on the unfinished jobs of a tenant; more are refused. 0: no "
           "limit.");
@@ -62,6 +77,33 @@ ABSL_FLAG(
 ABSL_FLAG(int, max_watches_per_tenant, 1000,
           "Limit on the calls of a tenant that watch a job; more are refused. "
           "0: no limit.");
+ABSL_FLAG(int, max_ended_jobs_per_tenant, 10000,
+          "Limit on the ended jobs of a tenant that are kept; at it, new jobs "
+          "are refused. 0: no limit.");
+ABSL_FLAG(int64_t, max_stored_mb_per_tenant, 1024,
+          "Limit on the requests and plans of a tenant's jobs; at it, new jobs "
+          "are refused. 0: no limit.");
+ABSL_FLAG(int64_t, max_requests_mb_per_tenant, 128,
+          "A tenant's part of --max_requests_mb; 0: all of it.");
+ABSL_FLAG(double, max_plan_s, 3600,
+          "Limit on the time of a plan call from its beginning; 0: no limit.");
+ABSL_FLAG(double, max_job_s, 86400,
+          "Limit on the time that a job runs in all; 0: no limit.");
+ABSL_FLAG(double, job_slice_s, 600,
+          "Time that a job runs before it is put back if another one waits for "
+          "its place; 0: never. Answers of workers are kept.");
+ABSL_FLAG(double, job_worker_wait_s, 0,
+          "Time from its submission for which a job waits for workers that "
+          "offer its parallelizer; 0: as long as it takes.");
+ABSL_FLAG(std::string, webhook_secret_file, "",
+          "File with a secret of at least 32 bytes that signs the events of "
+          "webhooks. Empty: jobs have no webhooks.");
+ABSL_FLAG(bool, webhook_allow_private, false,
+          "Let webhooks be at addresses of private networks and this machine, "
+          "and in plain HTTP.");
+ABSL_FLAG(std::string, print_webhook_key, "",
+          "Print the key with which the receiver of this tenant's events "
+          "checks them, and exit; \"-\": that without a tenant.");
 ABSL_FLAG(double, worker_wait_s, 30,
           "Time that a plan waits for a worker that offers its parallelizer; "
           "0: no wait.");
@@ -88,6 +130,13 @@ ABSL_FLAG(int64_t, max_plan_pairs, 0,
           "are refused. 0: no limit.");
 ABSL_FLAG(int64_t, max_plan_mb, 0,
           "Limit on the memory of a plan; larger plans are refused. 0: no "
+          "limit.");
+ABSL_FLAG(
+    int64_t, plan_memory_mb, tangram::PlanLimits().max_bytes >> 20,
+    "Memory that a plan may hold while it computes; one that takes more is "
+    "ended. 0: no limit.");
+ABSL_FLAG(double, plan_cpu_s, tangram::PlanLimits().max_cpu_s,
+          "CPU time that a plan may take; one that takes more is ended. 0: no "
           "limit.");
 ABSL_FLAG(int64_t, cache_mb, 256, "Memory for cached answers of workers.");
 ABSL_FLAG(int64_t, plan_cache_mb, 64,
@@ -166,14 +215,27 @@ absl::Status CheckFlags() {
       {"max_watches_per_tenant", absl::GetFlag(FLAGS_max_watches_per_tenant)},
       {"max_plan_pairs",
        static_cast<double>(absl::GetFlag(FLAGS_max_plan_pairs))},
+      {"max_ended_jobs_per_tenant",
+       absl::GetFlag(FLAGS_max_ended_jobs_per_tenant)},
+      {"max_plan_s", absl::GetFlag(FLAGS_max_plan_s)},
+      {"max_job_s", absl::GetFlag(FLAGS_max_job_s)},
+      {"job_slice_s", absl::GetFlag(FLAGS_job_slice_s)},
+      {"job_worker_wait_s", absl::GetFlag(FLAGS_job_worker_wait_s)},
+      {"plan_cpu_s", absl::GetFlag(FLAGS_plan_cpu_s)},
       {"keep_jobs_days", absl::GetFlag(FLAGS_keep_jobs_days)}};
   for (const auto& [flag, value] : counts_and_times) {
     TANGRAM_RETURN_IF_ERROR(CheckFlagNotNegative(flag, value));
   }
   const std::pair<const char*, int64_t> megabytes[] = {
       {"cache_mb", absl::GetFlag(FLAGS_cache_mb)},
+      {"audit_log_mb", absl::GetFlag(FLAGS_audit_log_mb)},
       {"max_requests_mb", absl::GetFlag(FLAGS_max_requests_mb)},
+      {"max_requests_mb_per_tenant",
+       absl::GetFlag(FLAGS_max_requests_mb_per_tenant)},
+      {"max_stored_mb_per_tenant",
+       absl::GetFlag(FLAGS_max_stored_mb_per_tenant)},
       {"max_plan_mb", absl::GetFlag(FLAGS_max_plan_mb)},
+      {"plan_memory_mb", absl::GetFlag(FLAGS_plan_memory_mb)},
       {"plan_cache_mb", absl::GetFlag(FLAGS_plan_cache_mb)},
       {"stored_answers_mb", absl::GetFlag(FLAGS_stored_answers_mb)}};
   for (const auto& [flag, value] : megabytes) {
@@ -181,6 +243,9 @@ absl::Status CheckFlags() {
   }
   TANGRAM_RETURN_IF_ERROR(
       CheckFlagAtMost("drain_s", absl::GetFlag(FLAGS_drain_s), kLongestWaitS));
+  if (const int64_t mb = absl::GetFlag(FLAGS_audit_log_mb); mb < 1) {
+    return FieldError("--audit_log_mb", mb, "a positive integer");
+  }
   if (const int plans = absl::GetFlag(FLAGS_max_concurrent_plans); plans < 1) {
     return FieldError("--max_concurrent_plans", plans, "a positive integer");
   }
@@ -197,6 +262,39 @@ StatePlace PlaceFromFlags() {
           .stored_answers_bytes = absl::GetFlag(FLAGS_stored_answers_mb) << 20};
 }
 
+// Waiting for as long as it takes is the default, and so 0 for users.
+double MaxJobWaitS() {
+  const double flag = absl::GetFlag(FLAGS_job_worker_wait_s);
+  return flag > 0 ? flag : std::numeric_limits<double>::infinity();
+}
+
+// Returns the secret of webhooks; empty: there is none.
+absl::StatusOr<std::string> WebhookSecret() {
+  constexpr size_t kLeastBytes = 32;
+  const std::string path = absl::GetFlag(FLAGS_webhook_secret_file);
+  if (path.empty()) return "";
+  std::ifstream file(path, std::ios::binary);
+  std::string secret{std::istreambuf_iterator<char>(file), {}};
+  absl::StripTrailingAsciiWhitespace(&secret);
+  if (file.bad() || secret.size() < kLeastBytes) {
+    return FieldError("--webhook_secret_file", path,
+                      "a readable file of at least 32 bytes");
+  }
+  return secret;
+}
+
+// Prints the key of a tenant's events.
+absl::Status PrintWebhookKey(absl::string_view secret) {
+  std::string tenant = absl::GetFlag(FLAGS_print_webhook_key);
+  if (secret.empty()) {
+    return FieldError("--print_webhook_key", tenant,
+                      "--webhook_secret_file beside it");
+  }
+  if (tenant == "-") tenant.clear();
+  std::printf("%s\n", WebhookKeyText(WebhookKeyOf(secret, tenant)).c_str());
+  return absl::OkStatus();
+}
+
 CoordinatorOptions OptionsFromFlags() {
   return {
       .listen = absl::GetFlag(FLAGS_listen),
@@ -208,14 +306,19 @@ CoordinatorOptions OptionsFromFlags() {
                .web_token_rules = {.issuer = absl::GetFlag(FLAGS_jwt_issuer),
                                    .audience =
                                        absl::GetFlag(FLAGS_jwt_audience)}},
-      .tenant_limits = {.max_unfinished_jobs =
-                            absl::GetFlag(FLAGS_max_jobs_per_tenant),
-                        .max_calls = absl::GetFlag(FLAGS_max_calls_per_tenant),
-                        .max_watches =
-                            absl::GetFlag(FLAGS_max_watches_per_tenant)},
+      .audit = {.file = absl::GetFlag(FLAGS_audit_log),
+                .max_bytes = absl::GetFlag(FLAGS_audit_log_mb) << 20},
+      .tenant_limits =
+          {.max_unfinished_jobs = absl::GetFlag(FLAGS_max_jobs_per_tenant),
+           .max_ended_jobs = absl::GetFlag(FLAGS_max_ended_jobs_per_tenant),
+           .max_stored_bytes = absl::GetFlag(FLAGS_max_stored_mb_per_tenant)
+                               << 20,
+           .max_calls = absl::GetFlag(FLAGS_max_calls_per_tenant),
+           .max_watches = absl::GetFlag(FLAGS_max_watches_per_tenant)},
       .health_listen = absl::GetFlag(FLAGS_health),
       .reflection = absl::GetFlag(FLAGS_reflection),
       .http_listen = absl::GetFlag(FLAGS_http),
+      .rest_listen = absl::GetFlag(FLAGS_rest),
       .worker_wait_s = absl::GetFlag(FLAGS_worker_wait_s),
       .quarantine = {.max_rejections = absl::GetFlag(FLAGS_quarantine_after),
                      .window_s = absl::GetFlag(FLAGS_quarantine_window_s)},
@@ -224,13 +327,22 @@ CoordinatorOptions OptionsFromFlags() {
       .max_concurrent_plans = absl::GetFlag(FLAGS_max_concurrent_plans),
       .max_queued_plans = absl::GetFlag(FLAGS_max_queued_plans),
       .requests_bytes = absl::GetFlag(FLAGS_max_requests_mb) << 20,
+      .tenant_requests_bytes = absl::GetFlag(FLAGS_max_requests_mb_per_tenant)
+                               << 20,
       .cost_limits = {.max_pairs = absl::GetFlag(FLAGS_max_plan_pairs),
                       .max_bytes = absl::GetFlag(FLAGS_max_plan_mb) << 20},
+      .plan_limits = {.max_bytes = absl::GetFlag(FLAGS_plan_memory_mb) << 20,
+                      .max_cpu_s = absl::GetFlag(FLAGS_plan_cpu_s)},
       .cache_bytes = absl::GetFlag(FLAGS_cache_mb) << 20,
       .plan_cache_bytes = absl::GetFlag(FLAGS_plan_cache_mb) << 20,
       .share_answers = absl::GetFlag(FLAGS_share_answers),
       .state = PlaceFromFlags(),
-      .keep_jobs_s = absl::GetFlag(FLAGS_keep_jobs_days) * kDayS};
+      .keep_jobs_s = absl::GetFlag(FLAGS_keep_jobs_days) * kDayS,
+      .max_plan_s = absl::GetFlag(FLAGS_max_plan_s),
+      .max_job_s = absl::GetFlag(FLAGS_max_job_s),
+      .job_slice_s = absl::GetFlag(FLAGS_job_slice_s),
+      .max_job_wait_s = MaxJobWaitS(),
+      .webhook_allow_private = absl::GetFlag(FLAGS_webhook_allow_private)};
 }
 
 void WarnOfPlainText(const CoordinatorOptions& options) {
@@ -271,9 +383,16 @@ absl::Status RunCoordinator() {
   TANGRAM_RETURN_IF_ERROR(CheckFlags());
   mallopt(M_MMAP_THRESHOLD, kMappedBytes);
   mallopt(M_ARENA_MAX, kMaxHeaps);
+  // Nobody else reads what tenants ask.
+  umask(S_IRWXG | S_IRWXO);
   if (absl::GetFlag(FLAGS_purge_answers)) return Purge();
+  TANGRAM_ASSIGN_OR_RETURN(const std::string secret, WebhookSecret());
+  if (!absl::GetFlag(FLAGS_print_webhook_key).empty()) {
+    return PrintWebhookKey(secret);
+  }
   Failure failure;
   CoordinatorOptions options = OptionsFromFlags();
+  options.webhook_secret = secret;
   options.on_failure = [&failure](const absl::Status& status) {
     Log(LogLevel::kError, "cannot go on", {{"reason", status.ToString()}});
     failure.Set(status);
@@ -290,6 +409,7 @@ absl::Status RunCoordinator() {
        {"health_port", server->health_port()},
        {"metrics_port", metrics_port},
        {"http_port", server->http_port()},
+       {"rest_port", server->rest_port()},
        {"version", Version()}});
 
   const int signal = WaitForTermination();

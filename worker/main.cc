@@ -51,6 +51,10 @@ ABSL_FLAG(double, adapter_search_s, tangram::ProcessOptions().max_search_s,
 ABSL_FLAG(double, adapter_memory_gb,
           tangram::ProcessOptions().max_memory_bytes / 1e9,
           "Memory that one copy of the program may use, in GB.");
+ABSL_FLAG(
+    std::string, adapter_isolation, "auto",
+    "Whether the program runs in a sandbox by bubblewrap: auto (where the "
+    "system allows it), required or none.");
 ABSL_FLAG(std::string, metrics, "127.0.0.1:9091",
           "Address that serves GET /metrics; empty: none.");
 ABSL_FLAG(double, drain_s, 20,
@@ -84,9 +88,15 @@ ParallelizersFromFlags() {
   TANGRAM_RETURN_IF_ERROR(
       CheckFlagPositive("adapter_memory_gb",
                         absl::GetFlag(FLAGS_adapter_memory_gb), kMostMemoryGb));
+  TANGRAM_ASSIGN_OR_RETURN(
+      const Isolation isolation,
+      ParseIsolation(absl::GetFlag(FLAGS_adapter_isolation)));
   const ProcessOptions limits = {
       .max_search_s = absl::GetFlag(FLAGS_adapter_search_s),
-      .max_memory_bytes = 1e9 * absl::GetFlag(FLAGS_adapter_memory_gb)};
+      .max_memory_bytes = 1e9 * absl::GetFlag(FLAGS_adapter_memory_gb),
+      .isolation = isolation,
+      .hidden_files = {absl::GetFlag(FLAGS_token_file),
+                       absl::GetFlag(FLAGS_tls_key_file)}};
   std::vector<std::unique_ptr<Parallelizer>> parallelizers;
   std::set<std::string> names;
   for (const std::string& spec : specs) {

@@ -43,10 +43,11 @@ void AddEvaluate(CLI::App& app, EvaluateOptions& evaluate) {
   AddCluster(app, evaluate.cluster, /*required=*/false);
   AddProfiles(app, evaluate.cluster);
   AddModel(app, evaluate.model, /*required=*/false);
+  AddAnswer(app, evaluate.answer);
   app.add_option("--timeline", evaluate.timeline_file,
                  "Write the schedule of one iteration as a Chrome trace")
       ->type_name("FILE");
-  app.add_option("--output", evaluate.output_file,
+  app.add_option("-o,--output", evaluate.output_file,
                  "Write the plan with its new evaluation; -: to standard "
                  "output")
       ->type_name("FILE");
@@ -151,7 +152,7 @@ void AddValidate(CLI::App& app, ValidateOptions& validate) {
       ->check(CLI::NonNegativeNumber);
   app.add_flag("--markdown", validate.markdown,
                "Print only the table of scores, as Markdown");
-  app.add_option("--output", validate.output_file,
+  app.add_option("-o,--output", validate.output_file,
                  "Write measured and predicted values of each row as CSV; to a "
                  "name that ends in .yaml, the fitted constants")
       ->type_name("FILE");
@@ -201,6 +202,7 @@ class Parser {
     AddCatalogues();
     AddHealth();
     AddJobs();
+    AddTenants();
     AddWorkers();
     AddTop();
     AddShellSupport();
@@ -245,6 +247,7 @@ class Parser {
     explain->add_option("plan", explain_.plan_file, "Plan file")
         ->required()
         ->type_name("PLAN.json");
+    AddAnswer(*explain, explain_.answer);
     explain
         ->add_option("--against", explain_.against_file,
                      "Compare with this plan")
@@ -354,6 +357,15 @@ class Parser {
         ->capture_default_str()
         ->check(WholeNumber(1, INT32_MAX, "a positive integer"));
 
+    list->add_option(
+            "--filter", list_jobs_.filter,
+            "List only these, e.g. 'state = FAILED AND labels.run = 7'")
+        ->type_name("EXPRESSION");
+    list->add_option("--order-by", list_jobs_.order_by,
+                     "Order by submitted_s, started_s, finished_s, priority or "
+                     "job_id, and perhaps \"desc\"")
+        ->type_name("FIELD");
+
     CLI::App* show = Add(*job, "show", "Show a job and its plan", show_job_);
     AddJob(*show, show_job_.coordinator, show_job_.job_id);
     AddOutput(*show, show_job_.output_file);
@@ -373,6 +385,79 @@ class Parser {
     AddTraceFormat(*trace, "--format", trace_job_.format);
     CLI::App* cancel = Add(*job, "cancel", "Cancel a job", cancel_job_);
     AddJob(*cancel, cancel_job_.coordinator, cancel_job_.job_id);
+    AddJobChanges(*job);
+  }
+
+  void AddJobChanges(CLI::App& job) {
+    CLI::App* wait = Add(job, "wait", "Wait until a job has ended", wait_job_);
+    AddJob(*wait, wait_job_.coordinator, wait_job_.job_id);
+    wait->add_option("--timeout", wait_job_.timeout_s,
+                     "Give up after this many seconds")
+        ->check(NumberAbove(0, /*inclusive=*/false, "a positive number"))
+        ->type_name("SECONDS");
+    CLI::App* update =
+        Add(job, "update", "Change the settings of a job", update_job_);
+    AddJob(*update, update_job_.coordinator, update_job_.job_id);
+    AddOptional(*update, "--priority", update_job_.priority,
+                "Run it before the tenant's jobs of lower priority");
+    update
+        ->add_option("--label", update_job_.labels,
+                     "Replace its labels by these, NAME=VALUE each")
+        ->type_name("NAME=VALUE");
+    update->add_flag("--clear-labels", update_job_.clear_labels,
+                     "Take its labels away");
+    AddOptional(*update, "--deadline", update_job_.deadline_s,
+                "Let it fail if it has not ended this many seconds from now; "
+                "0: never")
+        ->check(NumberAbove(0, /*inclusive=*/true, "0 or a positive number"));
+    AddOptional(*update, "--keep-days", update_job_.keep_days,
+                "Keep it for this many days after its end; 0: as others")
+        ->check(NumberAbove(0, /*inclusive=*/true, "0 or a positive number"));
+    CLI::App* retry = Add(
+        job, "retry", "Queue a job that failed or was cancelled", retry_job_);
+    AddJob(*retry, retry_job_.coordinator, retry_job_.job_id);
+    retry
+        ->add_option("--deadline", retry_job_.deadline_s,
+                     "Let it fail if it has not ended this many seconds from "
+                     "now")
+        ->check(NumberAbove(0, /*inclusive=*/false, "a positive number"))
+        ->type_name("SECONDS");
+    CLI::App* erase =
+        Add(job, "delete", "Delete jobs that have ended", delete_job_);
+    AddCoordinator(*erase, delete_job_.coordinator);
+    erase->add_option("job", delete_job_.job_ids, "Names of the jobs")
+        ->required()
+        ->type_name("ID");
+    erase->add_flag("--allow-missing", delete_job_.allow_missing,
+                    "Accept names of jobs that do not exist");
+  }
+
+  void AddTenants() {
+    CLI::App* tenant = app_.add_subcommand(
+        "tenant", "See, export and erase what a coordinator keeps of a tenant");
+    tenant->require_subcommand(1);
+    const auto add_name = [](CLI::App& app, std::string& name) {
+      return app.add_option("tenant", name, "Name of the tenant")
+          ->type_name("NAME");
+    };
+    CLI::App* usage = Add(*tenant, "usage",
+                          "Show what a tenant has and may have", tenant_usage_);
+    AddCoordinator(*usage, tenant_usage_.coordinator);
+    add_name(*usage, tenant_usage_.tenant);
+    CLI::App* dump =
+        Add(*tenant, "export",
+            "Write all jobs of a tenant, a line of JSON each", export_tenant_);
+    AddCoordinator(*dump, export_tenant_.coordinator);
+    add_name(*dump, export_tenant_.tenant);
+    dump->add_option("-o,--output", export_tenant_.output_file,
+                     "Write them to this file; -: to standard output")
+        ->capture_default_str()
+        ->type_name("FILE");
+    CLI::App* erase =
+        Add(*tenant, "erase", "Delete all jobs of a tenant", erase_tenant_);
+    AddCoordinator(*erase, erase_tenant_.coordinator);
+    add_name(*erase, erase_tenant_.tenant)->required();
+    erase->add_flag("--yes", erase_tenant_.yes, "Really delete them");
   }
 
   void AddWorkers() {
@@ -443,6 +528,13 @@ class Parser {
   WatchJobOptions watch_job_;
   TraceJobOptions trace_job_;
   CancelJobOptions cancel_job_;
+  DeleteJobOptions delete_job_;
+  RetryJobOptions retry_job_;
+  UpdateJobOptions update_job_;
+  WaitJobOptions wait_job_;
+  TenantUsageOptions tenant_usage_;
+  ExportTenantOptions export_tenant_;
+  EraseTenantOptions erase_tenant_;
   ListWorkersOptions list_workers_;
   ReleaseWorkerOptions release_worker_;
   TopOptions top_;

@@ -7,6 +7,9 @@
 #include <variant>
 #include <vector>
 
+#include "cli/args/detail.h"
+#include "cli/args/job_options.h"
+#include "cli/args/job_settings.h"
 #include "common/security/channel.h"
 #include "coordinator/islands/build_islands.h"
 #include "coordinator/planners/tangram/tangram_options.h"
@@ -62,6 +65,13 @@ struct ConstraintChoice {
   std::optional<std::string> recompute;
 };
 
+// The questions about an answer, and how much of it is printed.
+struct AnswerChoice {
+  std::optional<double> tokens;  // To train; empty: not said.
+  std::string prices;            // As in FrontierOptions.
+  Detail detail = Detail::kUsual;
+};
+
 // When a progress line is drawn; kAuto: if standard error is a terminal.
 enum class ProgressMode { kAuto, kAlways, kNever };
 // The format of a trace: Chrome's JSON, or OpenTelemetry's (OTLP).
@@ -78,9 +88,11 @@ struct PlanOptions {
   std::vector<std::string> planner_options;  // "NAME=VALUE".
   int num_threads = 0;                       // 0: one a core.
   TangramOptions search;
-  CoordinatorAccess coordinator;    // Without an address: this process.
-  std::string job_id;               // Empty: plan in one call, without a job.
-  int priority = 0;                 // Higher values run first.
+  CoordinatorAccess coordinator;  // Without an address: this process.
+  std::string job_id;             // Empty: plan in one call, without a job.
+  int priority = 0;               // Higher values run first.
+  JobSettings job;
+  bool skip_cache = false;          // Plan again on the coordinator.
   bool detach = false;              // Submit the job and exit.
   bool prepare_node_loss = false;   // Also plan for the loss of a node.
   std::optional<double> timeout_s;  // Empty: none.
@@ -91,8 +103,8 @@ struct PlanOptions {
   std::string trace_file;           // Trace of planning; empty: none.
   TraceFormat trace_format = TraceFormat::kChrome;
   ProgressMode progress = ProgressMode::kAuto;
-  bool verbose = false;  // Print where planning time went.
-  bool quiet = false;    // Print no plan and no progress.
+  AnswerChoice answer;
+  bool quiet = false;  // Print no plan and no progress.
 };
 
 // One request for several planners. `plan` holds the options of the request, of
@@ -128,12 +140,14 @@ struct EvaluateOptions {
   std::string plan_file;
   ClusterChoice cluster;  // Empty file: the plan file's.
   ModelChoice model;      // Empty name: the plan file's.
+  AnswerChoice answer;
   std::string timeline_file;
   std::string output_file;
 };
 
 struct ExplainOptions {
   std::string plan_file;
+  AnswerChoice answer = {.detail = Detail::kAll};
   std::string against_file;
 };
 
@@ -257,6 +271,8 @@ struct HealthOptions {
 struct ListJobsOptions {
   CoordinatorAccess coordinator;
   int limit = 20;
+  std::string filter;    // As in ListJobsRequest.
+  std::string order_by;  // As there.
 };
 
 struct ShowJobOptions {
@@ -324,8 +340,10 @@ using Command = std::variant<
     ValidateOptions, ModelsOptions, DevicesOptions, ParallelizersOptions,
     PlannersOptions, HealthOptions, ListJobsOptions, ShowJobOptions,
     WatchJobOptions, TraceJobOptions, ListWorkersOptions, ReleaseWorkerOptions,
-    TopOptions, CancelJobOptions, CompletionOptions, CompleteOptions,
-    ManualOptions, VersionOptions, HelpOptions>;
+    TopOptions, CancelJobOptions, DeleteJobOptions, RetryJobOptions,
+    UpdateJobOptions, WaitJobOptions, TenantUsageOptions, ExportTenantOptions,
+    EraseTenantOptions, CompletionOptions, CompleteOptions, ManualOptions,
+    VersionOptions, HelpOptions>;
 
 }  // namespace tangram
 

@@ -121,6 +121,28 @@ void AddPlan(CLI::App& app, PlanOptions& plan) {
   app.add_option("--priority", plan.priority,
                  "Run before the tenant's jobs of lower priority [0]")
       ->needs("--job");
+  app.add_option("--label", plan.job.labels,
+                 "Give the job a label, NAME=VALUE; may be repeated")
+      ->needs("--job")
+      ->type_name("NAME=VALUE");
+  app.add_option("--deadline", plan.job.deadline_s,
+                 "Let the job fail if it has not ended after this many seconds")
+      ->needs("--job")
+      ->check(NumberAbove(0, /*inclusive=*/false, "a positive number"))
+      ->type_name("SECONDS");
+  app.add_option("--keep-days", plan.job.keep_days,
+                 "Keep the job for this many days after its end")
+      ->needs("--job")
+      ->check(NumberAbove(0, /*inclusive=*/false, "a positive number"))
+      ->type_name("DAYS");
+  app.add_option("--webhook", plan.job.webhook,
+                 "Let the coordinator tell this address that the job has ended")
+      ->needs("--job")
+      ->type_name("URL");
+  app.add_flag("--skip-cache", plan.skip_cache,
+               "Plan anew, though the coordinator may have the plan of an "
+               "equal request")
+      ->needs("--coordinator");
   app.add_flag("--detach", plan.detach,
                "Submit the job and exit without waiting for it")
       ->needs("--job");
@@ -146,10 +168,9 @@ void AddPlan(CLI::App& app, PlanOptions& plan) {
                  "Write what planning spent its time on; -: to standard output")
       ->type_name("FILE");
   AddTraceFormat(app, "--trace-format", plan.trace_format);
-  app.add_flag("--verbose", plan.verbose,
-               "Print where planning time went and what each step left");
   app.add_flag("--quiet", plan.quiet, "Print no plan and no progress");
   AddProgress(app, plan.progress);
+  AddAnswer(app, plan.answer);
 }
 
 }  // namespace tangram

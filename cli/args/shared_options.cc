@@ -157,8 +157,33 @@ void AddEffort(CLI::App& app, PlanOptions& plan) {
       ->group("Search");
 }
 
+void AddAnswer(CLI::App& app, AnswerChoice& answer) {
+  constexpr char kAnswer[] = "Answer";
+  AddOptional(app, "--tokens", answer.tokens,
+              "Say what training on so many tokens takes [1e9]")
+      ->check(NumberAbove(0, /*inclusive=*/false, "a positive number"))
+      ->type_name("N")
+      ->group(kAnswer);
+  app.add_option(
+         "--prices", answer.prices,
+         "Say what it costs at these prices of a node of each group for "
+         "an hour, in any currency")
+      ->type_name("GROUP=X,...")
+      ->group(kAnswer);
+  CLI::Option* brief =
+      app.add_flag_callback(
+             "--brief", [&answer] { answer.detail = Detail::kBrief; },
+             "Print the headline alone")
+          ->group(kAnswer);
+  app.add_flag_callback(
+         "--verbose", [&answer] { answer.detail = Detail::kAll; },
+         "Print also everything that was assumed, proven and searched")
+      ->excludes(brief)
+      ->group(kAnswer);
+}
+
 void AddOutput(CLI::App& app, std::string& file) {
-  app.add_option("--output", file,
+  app.add_option("-o,--output", file,
                  "Write the plan as JSON; -: to standard output")
       ->type_name("FILE");
 }

@@ -27,6 +27,8 @@ void AddEffort(CLI::App& app, PlanOptions& plan);
 // Adds --output for the plan file.
 void AddOutput(CLI::App& app, std::string& file);
 void AddProgress(CLI::App& app, ProgressMode& progress);
+// Adds what is asked about an answer: --tokens, --prices, --brief, --verbose.
+void AddAnswer(CLI::App& app, AnswerChoice& answer);
 void AddTraceFormat(CLI::App& app, const std::string& name,
                     TraceFormat& format);
 

@@ -67,11 +67,11 @@ class SourcedTable {
                    absl::StrCat("[", it - sources_.begin() + 1, "]")});
   }
 
-  std::string ToString() const {
+  std::string ToString(int width) const {
     std::string text = table_.ToString() + "\n";
     for (size_t i = 0; i < sources_.size(); ++i) {
       text += WrapText(absl::StrCat("[", i + 1, "] ", sources_[i]),
-                       /*indent=*/2, kOutputWidth);
+                       /*indent=*/2, width);
     }
     return text;
   }
@@ -121,7 +121,7 @@ void PrintDevice(const CatalogueDevice& entry, Console& console) {
   if (!entry.aliases.empty()) {
     console.out << ", also " << absl::StrJoin(entry.aliases, ", ");
   }
-  console.out << "\n\n" << table.ToString();
+  console.out << "\n\n" << table.ToString(console.width);
 }
 
 absl::Status UnknownDevice(const std::string& name) {

@@ -6,10 +6,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "cli/args/request.h"
+#include "cli/commands/answer.h"
 #include "cli/commands/commands.h"
 #include "cli/files/plan_files.h"
 #include "cli/planning/interrupt.h"
-#include "cli/print/print_plan.h"
 #include "common/base/status_macros.h"
 #include "common/sim/describe.h"
 #include "formats/config/attach_profile_files.h"
@@ -114,6 +114,14 @@ absl::Status CheckOverrides(const EvaluateOptions& options) {
   return absl::OkStatus();
 }
 
+// Returns the plan file that holds what was evaluated; empty: none does.
+std::string WrittenPlan(const EvaluateOptions& options) {
+  const bool is_changed = !options.cluster.file.empty() ||
+                          !options.model.name_or_file.empty() ||
+                          !options.cluster.profiles.empty();
+  return is_changed ? options.output_file : options.plan_file;
+}
+
 }  // namespace
 
 CommandResult Run(const EvaluateOptions& options, Console& console) {
@@ -124,7 +132,8 @@ CommandResult Run(const EvaluateOptions& options, Console& console) {
   TANGRAM_ASSIGN_OR_RETURN(PlanFile file, ReadPlanFile(options.plan_file));
   const bool is_replicated = file.result.replicated_plan.has_value();
   if (!file.result.plan && !is_replicated) {
-    PrintPlanFile(file, console);
+    TANGRAM_RETURN_IF_ERROR(
+        PrintAnswerOf(file, options.answer, options.plan_file, console));
     return ExitCode::kNoPlan;
   }
   TANGRAM_RETURN_IF_ERROR(Override(options, file));
@@ -134,16 +143,12 @@ CommandResult Run(const EvaluateOptions& options, Console& console) {
       EvaluatePlanFile(options.plan_file, file, &timelines, Interrupted));
   TANGRAM_RETURN_IF_ERROR(WriteOutputs(outputs, file, timelines, console.out));
   if (!IsStandardOutput(options.output_file)) {
-    PrintRequest(file.cluster, file.model, file.training, console);
-    console.out << "\n";
-    if (is_replicated) {
-      PrintPipelines(file, console);
-    } else {
-      PrintStages(file, console);
-      console.out << "\n";
-      PrintPrediction(file.result, console);
-    }
-    PrintNotes(MissingUnits(file), console);
+    // The search is not repeated, so its notes say nothing about this answer.
+    file.result.notes = MissingUnits(file);
+    file.result.alternatives.clear();
+    file.result.unused_islands.clear();
+    TANGRAM_RETURN_IF_ERROR(
+        PrintAnswerOf(file, options.answer, WrittenPlan(options), console));
   }
   return Fits(file) ? ExitCode::kOk : ExitCode::kNoPlan;
 }

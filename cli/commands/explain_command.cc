@@ -3,6 +3,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "cli/commands/answer.h"
 #include "cli/commands/commands.h"
 #include "cli/files/plan_files.h"
 #include "cli/print/print_plan.h"
@@ -18,7 +19,7 @@ void PrintSentences(const std::string& title,
                     Console& console) {
   console.out << Styled(console, Style::kBold, title) << "\n";
   for (const std::string& sentence : sentences) {
-    console.out << WrapText(sentence, /*indent=*/2, kOutputWidth);
+    console.out << WrapText(sentence, /*indent=*/2, console.width);
   }
   if (sentences.empty()) console.out << "  nothing to report\n";
 }
@@ -44,9 +45,13 @@ absl::Status CheckComparable(const ExplainOptions& options,
 CommandResult Run(const ExplainOptions& options, Console& console) {
   TANGRAM_ASSIGN_OR_RETURN(const PlanFile file,
                            ReadAndEvaluate(options.plan_file));
-  PrintPlanFile(file, console);
-  console.out << "\n";
+  TANGRAM_RETURN_IF_ERROR(
+      PrintAnswerOf(file, options.answer, options.plan_file, console));
   const bool has_plan = file.result.plan || file.result.replicated_plan;
+  if (options.answer.detail == Detail::kBrief) {
+    return has_plan ? ExitCode::kOk : ExitCode::kNoPlan;
+  }
+  console.out << "\n";
   if (has_plan) {
     PrintSentences("Why it is this fast", file.explanation, console);
     console.out << "\n";

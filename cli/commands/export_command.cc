@@ -7,10 +7,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cli/commands/answer.h"
 #include "cli/commands/commands.h"
 #include "cli/files/output_files.h"
 #include "cli/files/plan_files.h"
 #include "cli/print/print_plan.h"
+#include "cli/print/print_stages.h"
 #include "cli/print/table.h"
 #include "common/base/format.h"
 #include "common/base/status_macros.h"
@@ -38,7 +40,7 @@ void PrintList(const std::string& title, const std::vector<std::string>& lines,
   if (lines.empty()) return;
   console.out << title << "\n";
   for (const std::string& line : lines) {
-    console.out << WrapText(line, /*indent=*/2, kOutputWidth);
+    console.out << WrapText(line, /*indent=*/2, console.width);
   }
 }
 
@@ -133,9 +135,9 @@ absl::Status PrintWhatRuns(const ExportOptions& options, PlanFile file,
   console.out << "What " << options.target << " will run\n";
   if (file.result.replicated_plan) {
     PrintPipelines(file, console);
-  } else {
-    PrintPrediction(file.result, console);
+    console.out << "\n";
   }
+  PrintPrediction(file.result, console);
   return absl::OkStatus();
 }
 
@@ -147,7 +149,8 @@ CommandResult Run(const ExportOptions& options, Console& console) {
   TANGRAM_ASSIGN_OR_RETURN(const PlanFile file,
                            ReadPlanFile(options.plan_file));
   if (!file.result.plan && !file.result.replicated_plan) {
-    PrintPlanFile(file, console);
+    TANGRAM_RETURN_IF_ERROR(
+        PrintAnswerOf(file, AnswerChoice(), options.plan_file, console));
     return ExitCode::kNoPlan;
   }
   TANGRAM_ASSIGN_OR_RETURN(const FrameworkExport exported,

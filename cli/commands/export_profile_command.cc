@@ -35,7 +35,7 @@ CommandResult Run(const ExportProfileOptions& options, Console& console) {
   console.out << "wrote " << FormatItems(count, "file") << " into "
               << options.output_folder << "\n";
   for (const std::string& note : exported.notes) {
-    console.out << WrapText(note, /*indent=*/2, kOutputWidth);
+    console.out << WrapText(note, /*indent=*/2, console.width);
   }
   return ExitCode::kOk;
 }

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <atomic>
-#include <map>
 #include <numeric>
 #include <optional>
 #include <sstream>
@@ -11,10 +10,9 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
+#include "cli/args/prices.h"
 #include "cli/args/request.h"
 #include "cli/commands/commands.h"
 #include "cli/files/plan_files.h"
@@ -34,38 +32,6 @@ namespace {
 // Allocations beyond so many are refused: each takes a tenth of a second or
 // more.
 constexpr int64_t kMostAllocations = 100'000;
-
-// Parses "h100=98.3,a100=32.8". Every group needs a price.
-absl::StatusOr<std::vector<double>> ParsePrices(
-    const std::string& text, const std::vector<std::string>& groups) {
-  std::map<std::string, double> prices;
-  for (const absl::string_view part : absl::StrSplit(text, ',')) {
-    const std::pair<absl::string_view, absl::string_view> sides =
-        absl::StrSplit(part, absl::MaxSplits('=', 1));
-    double price = 0;
-    if (!absl::SimpleAtod(sides.second, &price) || !(price >= 0) ||
-        price > 1e12) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--prices: ", part, "; expected <group>=<price of a node-hour>"));
-    }
-    prices[std::string(sides.first)] = price;
-  }
-  std::vector<double> by_group;
-  for (const std::string& group : groups) {
-    const auto it = prices.find(group);
-    if (it == prices.end()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--prices: no ", group, "; expected a price of each of ",
-                       absl::StrJoin(groups, ", ")));
-    }
-    by_group.push_back(it->second);
-    prices.erase(it);
-  }
-  if (prices.empty()) return by_group;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--prices: ", prices.begin()->first, "; expected one of the groups ",
-      absl::StrJoin(groups, ", ")));
-}
 
 absl::Status CheckCosts(const FrontierOptions& options) {
   if (options.deadline_hours && !options.tokens) {

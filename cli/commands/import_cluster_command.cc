@@ -155,11 +155,11 @@ Table GroupTable(const Cluster& cluster) {
 }
 
 void PrintLines(const std::string& title, const std::vector<std::string>& lines,
-                std::ostream& out) {
+                int width, std::ostream& out) {
   if (lines.empty()) return;
   out << "\n" << title << "\n";
   for (const std::string& line : lines) {
-    out << WrapText(line, /*indent=*/2, kOutputWidth);
+    out << WrapText(line, /*indent=*/2, width);
   }
 }
 
@@ -171,23 +171,25 @@ bool IsOfLink(const Assumption& assumption) {
 
 // Prints assumed links only. Assumptions about GPUs are in comments of the
 // written file and are seldom wrong.
-void PrintAssumedLinks(Cluster cluster, std::ostream& out) {
+void PrintAssumedLinks(Cluster cluster, int width, std::ostream& out) {
   std::vector<Assumption>& all = cluster.assumptions;
   all.erase(std::remove_if(all.begin(), all.end(), std::not_fn(IsOfLink)),
             all.end());
-  Console plain{.out = out, .err = out};
+  Console plain{.out = out, .err = out, .width = width};
   PrintAssumptions(cluster, kAssumptionPartsShown, plain);
 }
 
-void PrintSummary(const ImportedCluster& imported, std::ostream& out) {
+void PrintSummary(const ImportedCluster& imported, int width,
+                  std::ostream& out) {
   const Cluster& cluster = imported.cluster;
-  out << cluster.name << ": " << cluster.num_gpus() << " GPUs in "
+  out << cluster.name << ": " << FormatItems(cluster.num_gpus(), "GPU")
+      << " in "
       << FormatItems(static_cast<int64_t>(cluster.nodes.size()), "node")
       << "\n\n"
-      << GroupTable(cluster).ToString();
-  PrintLines("Notes", imported.notes, out);
-  PrintLines("Left out", SkippedByReason(imported.skipped), out);
-  PrintAssumedLinks(cluster, out);
+      << GroupTable(cluster).ToString(width);
+  PrintLines("Notes", imported.notes, width, out);
+  PrintLines("Left out", SkippedByReason(imported.skipped), width, out);
+  PrintAssumedLinks(cluster, width, out);
 }
 
 }  // namespace
@@ -205,13 +207,13 @@ CommandResult Run(const ImportClusterOptions& options, Console& console) {
                            ImportCluster(sources, import_options));
   if (to_standard_output) {
     console.out << imported.yaml;
-    PrintSummary(imported, console.err);
+    PrintSummary(imported, console.width, console.err);
     return ExitCode::kOk;
   }
   OutputFiles output;
   output.Add(options.output_file, imported.yaml);
   TANGRAM_RETURN_IF_ERROR(output.Write());
-  PrintSummary(imported, console.out);
+  PrintSummary(imported, console.width, console.out);
   return ExitCode::kOk;
 }
 

@@ -37,7 +37,7 @@ std::string Layers(const ModelSpec& model) {
 }
 
 std::string Summary(const ModelSpec& model,
-                    const std::vector<UnplannedPart>& parts) {
+                    const std::vector<UnplannedPart>& parts, int width) {
   double total = ParameterCount(model);
   for (const UnplannedPart& part : parts) total += part.parameters;
   std::string text = absl::StrCat(model.name, ": ", Count(total),
@@ -49,13 +49,13 @@ std::string Summary(const ModelSpec& model,
             : absl::StrCat(", ", Count(part.parameters), " parameters");
     absl::StrAppend(&text,
                     WrapText(absl::StrCat("not planned: ", part.what, count),
-                             /*indent=*/2, kOutputWidth));
+                             /*indent=*/2, width));
   }
   return text;
 }
 
 // Says that the file lacks what changes no plan, but what a launch trains.
-std::string DetailsNote(const ModelSpec& model) {
+std::string DetailsNote(const ModelSpec& model, int width) {
   const ModelDetails in_file = {
       .attention_dropout = model.details.attention_dropout,
       .hidden_dropout = model.details.hidden_dropout,
@@ -66,7 +66,7 @@ std::string DetailsNote(const ModelSpec& model) {
       "not in the file: rotary positions, epsilon of norms and soft caps, "
       "which "
       "exports use; plan with config.json itself to keep them",
-      /*indent=*/2, kOutputWidth);
+      /*indent=*/2, width);
 }
 
 }  // namespace
@@ -95,7 +95,8 @@ CommandResult Run(const ImportModelOptions& options, Console& console) {
   yaml =
       absl::StrCat("# Made by tangram import model from ", name, ".\n", yaml);
   const std::string summary =
-      absl::StrCat(Summary(model, read.unplanned), DetailsNote(model));
+      absl::StrCat(Summary(model, read.unplanned, console.width),
+                   DetailsNote(model, console.width));
   if (to_standard_output) {
     console.out << yaml;
     console.err << summary;

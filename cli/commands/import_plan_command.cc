@@ -3,6 +3,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "cli/args/request.h"
+#include "cli/commands/answer.h"
 #include "cli/commands/commands.h"
 #include "cli/files/framework_files.h"
 #include "cli/files/plan_files.h"
@@ -46,7 +47,8 @@ CommandResult Run(const ImportPlanOptions& options, Console& console) {
           BuiltinSequenceLength(options.model.name_or_file).value_or(0)));
   TANGRAM_RETURN_IF_ERROR(WriteOutputs(outputs, file, {}, console.out));
   if (!IsStandardOutput(options.output_file)) {
-    PrintPlanFile(file, console);
+    TANGRAM_RETURN_IF_ERROR(
+        PrintAnswerOf(file, AnswerChoice(), options.output_file, console));
   }
   return file.result.evaluation.violations.empty() ? ExitCode::kOk
                                                    : ExitCode::kNoPlan;

@@ -43,9 +43,10 @@ absl::StatusOr<ImportOptions> MakeOptions(const ImportProfileOptions& given) {
   return options;
 }
 
-void PrintNotes(const std::vector<std::string>& notes, std::ostream& out) {
+void PrintNotes(const std::vector<std::string>& notes, int width,
+                std::ostream& out) {
   for (const std::string& note : notes) {
-    out << WrapText(note, /*indent=*/2, kOutputWidth);
+    out << WrapText(note, /*indent=*/2, width);
   }
 }
 
@@ -66,7 +67,7 @@ CommandResult Run(const ImportProfileOptions& options, Console& console) {
   const std::string json = ProfileToJson(result.profile);
   if (to_standard_output) {
     console.out << json;
-    PrintNotes(result.notes, console.err);
+    PrintNotes(result.notes, console.width, console.err);
     return ExitCode::kOk;
   }
   OutputFiles output;
@@ -76,7 +77,7 @@ CommandResult Run(const ImportProfileOptions& options, Console& console) {
               << " layers and operators, " << result.profile.collectives.size()
               << " collectives and transfers, " << result.profile.links.size()
               << " links\n";
-  PrintNotes(result.notes, console.out);
+  PrintNotes(result.notes, console.width, console.out);
   return ExitCode::kOk;
 }
 

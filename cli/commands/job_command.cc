@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "cli/commands/answer.h"
 #include "cli/commands/commands.h"
 #include "cli/files/plan_files.h"
 #include "cli/files/trace_file.h"
@@ -23,13 +24,14 @@ void PrintJobs(const std::vector<v1::Job>& jobs, Console& console) {
                {"submitted"},
                {"took", Table::kRight},
                {"attempts", Table::kRight},
+               {"labels"},
                {"error"}});
   for (const v1::Job& job : jobs) {
     table.AddRow({job.job_id(), JobStateText(job),
                   job.priority() == 0 ? "" : absl::StrCat(job.priority()),
                   JobTimeText(job), JobTookText(job),
                   job.attempts() < 2 ? "" : absl::StrCat(job.attempts()),
-                  job.error().message()});
+                  JobLabelsText(job), job.error().message()});
   }
   console.out << table.ToString();
 }
@@ -40,16 +42,23 @@ CommandResult PrintResult(const v1::Job& job, const std::string& output_file,
   TANGRAM_ASSIGN_OR_RETURN(const PlanFile file, ResultOf(job));
   TANGRAM_RETURN_IF_ERROR(
       WriteOutputs({.plan_file = output_file}, file, {}, console.out));
-  if (!IsStandardOutput(output_file)) PrintPlanFile(file, console);
+  if (!IsStandardOutput(output_file)) {
+    TANGRAM_RETURN_IF_ERROR(
+        PrintAnswerOf(file, AnswerChoice(), output_file, console));
+  }
   return file.result.has_plan() ? ExitCode::kOk : ExitCode::kNoPlan;
 }
 
 }  // namespace
 
 CommandResult Run(const ListJobsOptions& options, Console& console) {
-  TANGRAM_ASSIGN_OR_RETURN(const std::vector<v1::Job> jobs,
-                           ListJobs(options.coordinator, options.limit,
-                                    StopCondition(std::nullopt)));
+  v1::ListJobsRequest request;
+  request.set_filter(options.filter);
+  request.set_order_by(options.order_by);
+  TANGRAM_ASSIGN_OR_RETURN(
+      const std::vector<v1::Job> jobs,
+      ListJobs(options.coordinator, std::move(request), options.limit,
+               StopCondition(std::nullopt)));
   PrintJobs(jobs, console);
   return ExitCode::kOk;
 }

@@ -4,14 +4,15 @@
 #include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "cli/args/precision_choice.h"
+#include "cli/args/prices.h"
 #include "cli/args/request.h"
+#include "cli/commands/answer.h"
 #include "cli/commands/commands.h"
 #include "cli/files/plan_files.h"
 #include "cli/files/trace_file.h"
@@ -24,15 +25,10 @@
 #include "cli/remote/job_calls.h"
 #include "cli/remote/node_loss.h"
 #include "cli/remote/remote_planning.h"
-#include "common/base/format.h"
-#include "common/base/printable_text.h"
 #include "common/base/status_macros.h"
 #include "common/obs/clocks.h"
 #include "common/parallelizer/parallelizer_list.h"
-#include "common/planner/fastest_on_own_data.h"
 #include "coordinator/planners/portfolio/portfolio_planner.h"
-#include "frameworks/export_plan.h"
-#include "frameworks/framework_catalogue.h"
 #include "frameworks/framework_table.h"
 #include "worker/adapters/process/parallelizer_spec.h"
 
@@ -227,55 +223,18 @@ absl::StatusOr<std::vector<ReducedRequest>> SparesOf(
   return WithoutANode(request);
 }
 
-// Prints what to do about a plan whose takers read no data of the user: the
-// fastest framework that does, of those that were searched.
-void PrintOnOwnData(const PlanResult& result, Console& console) {
-  const PlanAlternative* fastest =
-      FastestOnOwnData(result.alternatives, FrameworkCatalogue());
-  if (fastest == nullptr) return;
-  console.out << WrapText(
-      absl::StrCat("on your own data: plan with --runtime ", fastest->runtime,
-                   ", ",
-                   FormatBeside(*fastest->iteration_time_s,
-                                result.evaluation.iteration_time_s)),
-      /*indent=*/2, kOutputWidth);
-}
-
-// Prints the command that writes the launch files of each framework that runs
-// the plan as it is, those without a loss first.
-void PrintRunIt(const PlanOptions& options, const PlanFile& file,
-                Console& console) {
-  if (!file.result.plan) return;
-  const std::vector<PlanTaker> takers = TakersOf({.cluster = file.cluster,
-                                                  .model = file.model,
-                                                  .training = file.training,
-                                                  .plan = *file.result.plan});
-  if (takers.empty()) return;
-  console.out << "\n" << Styled(console, Style::kBold, "Run it") << "\n";
-  const std::string plan_file =
-      options.output_file.empty() ? "PLAN.json" : options.output_file;
-  for (const PlanTaker& taker : takers) {
-    console.out << "  tangram export " << EscapedControls(plan_file) << " --to "
-                << taker.framework
-                << (taker.losses.empty() ? "" : " --allow-lossy")
-                << " -o launch-" << taker.framework << "\n";
-    for (const std::string& loss : taker.losses) {
-      console.out << WrapText(loss, /*indent=*/4, kOutputWidth);
-    }
+absl::Status PrintPlanned(const PlanOptions& options, const PlanFile& file,
+                          Console& console) {
+  if (options.quiet || IsStandardOutput(options.output_file)) {
+    return absl::OkStatus();
   }
-  const bool reads_data = absl::c_any_of(
-      takers, [](const PlanTaker& taker) { return taker.reads_data; });
-  if (!reads_data) PrintOnOwnData(file.result, console);
-}
-
-void PrintAnswer(const PlanOptions& options, const PlanFile& file,
-                 Console& console) {
-  if (options.quiet || IsStandardOutput(options.output_file)) return;
-  PrintPlanFile(file, console);
-  PrintRunIt(options, file, console);
-  if (!options.verbose) return;
-  console.out << "\n";
-  PrintPlanningCost(file, console);
+  TANGRAM_RETURN_IF_ERROR(
+      PrintAnswerOf(file, options.answer, options.output_file, console));
+  if (options.answer.detail == Detail::kAll) {
+    console.out << "\n";
+    PrintPlanningCost(file, console);
+  }
+  return absl::OkStatus();
 }
 
 // Plans, and writes and prints the answer.
@@ -297,7 +256,7 @@ CommandResult Plan(const PlanOptions& options, const PlanOutputs& outputs,
     TANGRAM_RETURN_IF_ERROR(WritePlanTrace(options, *tracer, console));
   }
   TANGRAM_RETURN_IF_ERROR(WriteOutputs(outputs, file, timelines, console.out));
-  PrintAnswer(options, file, console);
+  TANGRAM_RETURN_IF_ERROR(PrintPlanned(options, file, console));
   return file.result.has_plan() ? ExitCode::kOk : ExitCode::kNoPlan;
 }
 
@@ -308,11 +267,15 @@ CommandResult Run(const PlanOptions& options, Console& console) {
                             .timeline_file = options.timeline_file};
   TANGRAM_RETURN_IF_ERROR(CheckPlanOutputs(options, outputs));
   TANGRAM_ASSIGN_OR_RETURN(const PlanRequest request, MakePlanRequest(options));
+  if (!options.answer.prices.empty()) {
+    TANGRAM_RETURN_IF_ERROR(
+        ParsePrices(options.answer.prices, request.cluster->groups).status());
+  }
   TANGRAM_ASSIGN_OR_RETURN(const PlanningSetup setup, PlanningSetupOf(options));
   if (!options.request_file.empty() || options.detach) {
     // There will be no answer to hold the note.
     console.err << WrapText(PrecisionNote(options, request), /*indent=*/0,
-                            kOutputWidth);
+                            console.width);
   }
   if (!options.request_file.empty()) {
     return WriteRequest(options, request, setup, console);

@@ -2,13 +2,18 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "cli/commands/commands.h"
 #include "cli/files/plan_files.h"
 #include "common/base/status_macros.h"
 #include "common/sim/explain_replicated_plan.h"
 #include "common/wire/pipeline_files.h"
+#include "frameworks/export_plan.h"
 #include "web/view/report.h"
 
 namespace tangram {
@@ -52,6 +57,35 @@ void AddPipelines(const std::string& path, const PlanFile& file,
   }
 }
 
+// Returns the path as a word of a shell.
+std::string ShellWord(const std::string& path) {
+  const bool is_plain = absl::c_all_of(path, [](char c) {
+    return absl::ascii_isalnum(c) || absl::StrContains("._-/+=:,@%", c);
+  });
+  if (is_plain && !path.empty()) return path;
+  return absl::StrCat("'", absl::StrReplaceAll(path, {{"'", "'\\''"}}), "'");
+}
+
+// Returns the export commands of the frameworks that run the plan as it is.
+std::vector<RunCommand> RunCommandsOf(const std::string& path,
+                                      const PlanFile& file) {
+  std::vector<RunCommand> commands;
+  for (const PlanTaker& taker : TakersOf({.cluster = file.cluster,
+                                .model = file.model,
+                                .training = file.training,
+                                .plan = *file.result.plan})) {
+    commands.push_back(
+        {.framework = taker.framework,
+         .command = absl::StrCat("tangram export ", ShellWord(path), " --to ",
+                                 taker.framework,
+                                 taker.losses.empty() ? "" : " --allow-lossy",
+                                 " -o launch-", taker.framework),
+         .losses = taker.losses,
+         .reads_data = taker.reads_data});
+  }
+  return commands;
+}
+
 absl::Status AddReported(const std::string& path,
                          std::vector<ReportedPlan>& plans) {
   PlanTimelines timelines;
@@ -62,6 +96,9 @@ absl::Status AddReported(const std::string& path,
   }
   ReportedPlan reported{.name = FileName(path)};
   reported.file = std::move(file);
+  if (reported.file.result.plan) {
+    reported.run = RunCommandsOf(path, reported.file);
+  }
   if (!timelines.empty()) reported.timeline = std::move(timelines[0]);
   plans.push_back(std::move(reported));
   return absl::OkStatus();

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "cli/commands/answer.h"
 #include "cli/commands/commands.h"
 #include "cli/files/plan_files.h"
 #include "cli/print/print_plan.h"
@@ -50,7 +51,8 @@ CommandResult Run(const RunOptions& options, Console& console) {
   TANGRAM_ASSIGN_OR_RETURN(const PlanFile file,
                            ReadAndEvaluate(options.plan_file));
   if (!file.result.plan && !file.result.replicated_plan) {
-    PrintPlanFile(file, console);
+    TANGRAM_RETURN_IF_ERROR(
+        PrintAnswerOf(file, AnswerChoice(), options.plan_file, console));
     return ExitCode::kNoPlan;
   }
   TANGRAM_ASSIGN_OR_RETURN(const std::string runner, FindRunner());

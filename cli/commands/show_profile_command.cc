@@ -112,7 +112,7 @@ CommandResult Run(const ShowProfileOptions& options, Console& console) {
                            ReadProfileFile(options.file));
   console.out << Styled(console, Style::kBold, profile.device) << "\n";
   for (const std::string& text : {profile.source, profile.framework}) {
-    if (!text.empty()) console.out << WrapText(text, 2, kOutputWidth);
+    if (!text.empty()) console.out << WrapText(text, 2, console.width);
   }
   PrintEntries(profile, console);
   PrintCollectives(profile, console);

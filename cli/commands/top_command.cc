@@ -49,7 +49,7 @@ absl::StatusOr<Snapshot> TakeSnapshot(const CoordinatorAccess& coordinator,
   TANGRAM_RETURN_IF_ERROR(CallStatus(v1::Status::NewStub(channel)->GetStatus(
       &context, v1::GetStatusRequest(), &snapshot.status)));
   TANGRAM_ASSIGN_OR_RETURN(snapshot.jobs,
-                           ListJobs(coordinator, kShownJobs, stop));
+                           ListJobs(coordinator, {}, kShownJobs, stop));
   return snapshot;
 }
 

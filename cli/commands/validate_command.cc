@@ -227,7 +227,7 @@ void PrintRepeated(const ValidationReport& report, Console& console) {
   }
   console.out << "\nThe same but for the name, and scored: "
               << FormatItems(static_cast<int64_t>(pairs.size()), "row") << "\n"
-              << WrapText(absl::StrJoin(pairs, ", "), 2, kOutputWidth);
+              << WrapText(absl::StrJoin(pairs, ", "), 2, console.width);
 }
 
 void PrintSkipped(const ValidationReport& report, Console& console) {
@@ -241,7 +241,7 @@ void PrintSkipped(const ValidationReport& report, Console& console) {
               << "\n";
   for (const auto& [reason, ids] : rows) {
     console.out << WrapText(absl::StrCat(reason, ": ", absl::StrJoin(ids, " ")),
-                            2, kOutputWidth);
+                            2, console.width);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/commands/commands.h"
 #include "cli/print/table.h"
@@ -39,6 +40,13 @@ absl::Status Call(const CoordinatorAccess& coordinator, const Request& request,
   return CallStatus((stub.get()->*method)(&context, request, &response));
 }
 
+// Answers a second since it connected, over which a slow one stands out.
+std::string RateText(const v1::WorkerStatus& worker) {
+  if (worker.away() || worker.connected_s() <= 0) return "";
+  return absl::StrFormat(
+      "%.1f", static_cast<double>(worker.answered()) / worker.connected_s());
+}
+
 void PrintWorkers(const v1::WorkerList& list, Console& console) {
   Table table({{"worker"},
                {"state"},
@@ -46,6 +54,7 @@ void PrintWorkers(const v1::WorkerList& list, Console& console) {
                {"version"},
                {"slots", Table::kRight},
                {"answered", Table::kRight},
+               {"per s", Table::kRight},
                {"rejected", Table::kRight},
                {"adapters"},
                {"last fault"}});
@@ -54,7 +63,7 @@ void PrintWorkers(const v1::WorkerList& list, Console& console) {
                   worker.version(),
                   worker.away() ? "" : absl::StrCat(worker.slots()),
                   worker.away() ? "" : FormatThousands(worker.answered()),
-                  FormatThousands(worker.rejected()),
+                  RateText(worker), FormatThousands(worker.rejected()),
                   absl::StrJoin(worker.adapters(), ", "), worker.last_fault()});
   }
   console.out << table.ToString();

@@ -88,7 +88,9 @@ absl::StatusOr<PlanningSetup> PlanningSetupOf(const PlanOptions& options) {
                       .num_threads = options.num_threads,
                       .coordinator = options.coordinator,
                       .job_id = options.job_id,
-                      .priority = options.priority};
+                      .priority = options.priority,
+                      .job = options.job,
+                      .skip_cache = options.skip_cache};
   TANGRAM_ASSIGN_OR_RETURN(setup.planner_options,
                            ParsePlannerOptions(options.planner_options));
   if (setup.parallelizer.empty()) {

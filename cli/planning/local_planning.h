@@ -7,6 +7,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "cli/args/job_settings.h"
 #include "cli/args/options.h"
 #include "cli/planning/plan_monitor.h"
 #include "common/planner/cluster_planner.h"
@@ -29,6 +30,8 @@ struct PlanningSetup {
   CoordinatorAccess coordinator;  // Without an address: this process.
   std::string job_id;             // Job of the coordinator; empty: one call.
   int priority = 0;               // Priority of the job.
+  JobSettings job;
+  bool skip_cache = false;  // The coordinator plans again.
 };
 
 // Returns the setup that the options ask for. Errors: kInvalidArgument for an

@@ -1,10 +1,13 @@
 #include "cli/print/console.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/printable_text.h"
 
@@ -37,13 +40,30 @@ absl::string_view EscapeCode(Style style) {
   return "";
 }
 
+// Returns the columns of the terminal that is standard output; 0 if it is none.
+int TerminalWidth() {
+  winsize size = {};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
 }  // namespace
 
+int WidthFor(const char* columns, int terminal) {
+  int width = 0;
+  if (columns == nullptr || !absl::SimpleAtoi(columns, &width) || width <= 0) {
+    width = terminal > 0 ? terminal : kUsualWidth;
+  }
+  return std::clamp(width, kLeastWidth, kMostWidth);
+}
+
 Console ProcessConsole() {
+  const char* columns =
+      std::getenv("COLUMNS");  // NOLINT(concurrency-mt-unsafe)
   return {.out = std::cout,
           .err = std::cerr,
           .color = isatty(STDOUT_FILENO) == 1 && ColorIsWelcome(),
-          .err_is_terminal = isatty(STDERR_FILENO) == 1};
+          .err_is_terminal = isatty(STDERR_FILENO) == 1,
+          .width = WidthFor(columns, TerminalWidth())};
 }
 
 std::string Styled(const Console& console, Style style,

@@ -1,5 +1,9 @@
 #include "cli/print/job_text.h"
 
+#include <map>
+#include <string>
+
+#include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "common/base/format.h"
 
@@ -32,6 +36,12 @@ std::string JobTimeText(const v1::Job& job) {
 std::string JobTookText(const v1::Job& job) {
   if (job.started_s() == 0 || job.finished_s() == 0) return "";
   return FormatSeconds(job.finished_s() - job.started_s());
+}
+
+std::string JobLabelsText(const v1::Job& job) {
+  const std::map<std::string, std::string> in_order(job.labels().begin(),
+                                                    job.labels().end());
+  return absl::StrJoin(in_order, " ", absl::PairFormatter("="));
 }
 
 }  // namespace tangram

@@ -8,9 +8,10 @@
 // The text of a job's cells in a table.
 namespace tangram {
 
-std::string JobStateText(const v1::Job& job);  // "being cancelled"
-std::string JobTimeText(const v1::Job& job);   // Submission, in local time.
-std::string JobTookText(const v1::Job& job);   // Empty if it has not ended.
+std::string JobStateText(const v1::Job& job);   // "being cancelled"
+std::string JobTimeText(const v1::Job& job);    // Submission, in local time.
+std::string JobLabelsText(const v1::Job& job);  // "run=7 team=vision"
+std::string JobTookText(const v1::Job& job);    // Empty if it has not ended.
 
 }  // namespace tangram
 

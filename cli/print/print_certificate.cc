@@ -5,12 +5,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "cli/print/table.h"
 #include "common/base/format.h"
 
 namespace tangram {
 namespace {
 
-constexpr size_t kLabelWidth = 17;
+constexpr int kFigureColumn = 19;
 
 // A set of plans with a lower bound in seconds on their times; 0: none.
 struct Scope {
@@ -48,11 +49,11 @@ std::vector<Scope> ScopesOf(const PlanResult& result) {
 void PrintCertificate(const PlanResult& result, Console& console) {
   const double iteration_time_s = result.iteration_time_s();
   if (iteration_time_s <= 0) return;
-  std::string label = "certificate";
+  absl::string_view label = "certificate";
   for (const Scope& scope : ScopesOf(result)) {
-    label.resize(kLabelWidth, ' ');
-    console.out << "  " << label << LineOf(scope, iteration_time_s) << "\n";
-    label.clear();
+    console.out << LabelledText(label, LineOf(scope, iteration_time_s),
+                                kFigureColumn, console.width);
+    label = "";
   }
 }
 

@@ -168,7 +168,7 @@ void PrintBands(absl::Span<const PlannerAnswer> answers, Console& console) {
         absl::StrCat(label, " in ", FormatPercent(kBandCoverage), " of runs",
                      bands.size() > 1 ? ": " : "",
                      bands.size() > 1 ? absl::StrJoin(planners, ", ") : ""),
-        /*indent=*/2, kOutputWidth);
+        /*indent=*/2, console.width);
   }
 }
 
@@ -182,7 +182,7 @@ void PrintWhyFaster(absl::Span<const PlannerAnswer> answers, Console& console) {
     }
     any = true;
     console.out << WrapText(WhyFaster(answers[i], answers[i + 1]),
-                            /*indent=*/2, kOutputWidth);
+                            /*indent=*/2, console.width);
   }
 }
 
@@ -197,7 +197,7 @@ void PrintWhyNone(absl::Span<const PlannerAnswer> answers, Console& console) {
     any = true;
     console.out << WrapText(
         absl::StrCat(answer.planner, ": ", WhyNone(answer.file)),
-        /*indent=*/2, kOutputWidth);
+        /*indent=*/2, console.width);
   }
 }
 

@@ -70,7 +70,7 @@ std::string Change(const Difference& difference) {
 }
 
 // Longer values are printed on lines of their own, below the table. Two of this
-// width, the field and the change fit in kOutputWidth columns.
+// width, the field and the change fit in 100 columns.
 constexpr size_t kMaxCell = 32;
 
 // Prints one line for each field that differs as a whole.
@@ -87,7 +87,7 @@ void PrintFields(const ComparedPlans& plans, Console& console) {
       } else {
         absl::StrAppend(&long_values,
                         WrapText(absl::StrCat(name, ": ", a, " -> ", b),
-                                 /*indent=*/2, kOutputWidth));
+                                 /*indent=*/2, console.width));
       }
     }
   };

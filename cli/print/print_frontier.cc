@@ -153,7 +153,7 @@ void PrintTable(const Frontier& frontier, Console& console) {
                      absl::StrCat("*: no other is faster with as ",
                                   frontier.has_prices() ? "low a price an hour"
                                                         : "few GPUs"),
-                     /*indent=*/2, kOutputWidth);
+                     /*indent=*/2, console.width);
 }
 
 void PrintPicks(const Frontier& frontier, Console& console) {
@@ -196,7 +196,7 @@ void PrintWhyNone(const Frontier& frontier, Console& console) {
         absl::StrCat(absl::StrJoin(names, "; "),
                      more > 0 ? absl::StrCat(" and ", more, " more") : "", ": ",
                      reason),
-        /*indent=*/2, kOutputWidth);
+        /*indent=*/2, console.width);
   }
 }
 

@@ -1,8 +1,11 @@
 #ifndef TANGRAM_CLI_PRINT_PRINT_ISLANDS_H_
 #define TANGRAM_CLI_PRINT_PRINT_ISLANDS_H_
 
+#include <set>
 #include <string>
+#include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "cli/print/console.h"
 #include "common/domain/cluster.h"
@@ -10,10 +13,17 @@
 
 namespace tangram {
 
-// Prints a table of `islands` with their nodes, memory and links. `uses` says
-// how a plan uses each island ("stages 0-3"); empty without a plan.
+// How a plan uses islands: the numbers of the stages or pipelines on each.
+struct IslandUses {
+  std::string what;                 // "stage"; empty: there is no plan.
+  std::vector<std::set<int>> used;  // By island; as many as islands.
+};
+
+// Prints a table of `islands` with their nodes, memory and links. Equal ones
+// that are used alike share a row. The memory is the real one; where plans
+// leave a margin free, the usable one stands beside it.
 void PrintIslandTable(const Cluster& cluster, absl::Span<const Island> islands,
-                      absl::Span<const std::string> uses, Console& console);
+                      const IslandUses& uses, Console& console);
 
 // Prints for each island why it is apart from the others, in one sentence.
 void PrintIslandReasons(absl::Span<const Island> islands, Console& console);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "common/base/check.h"
@@ -16,6 +17,8 @@ namespace {
 // the words of a cell.
 constexpr int kIndent = 2;
 constexpr int kGap = 2;
+// Fewer columns of an elastic cell say nothing.
+constexpr int kLeastElastic = 8;
 
 // Returns the number of code points, so that "µs" is two columns wide. Counts
 // every byte that does not continue a UTF-8 sequence (10xxxxxx).
@@ -31,6 +34,30 @@ void AppendCell(absl::string_view text, Table::Align align, int width,
   if (align == Table::kRight) line += padding;
   line.append(text.data(), text.size());
   if (align == Table::kLeft) line += padding;
+}
+
+// Returns the first `count` code points of `text`.
+std::string Head(absl::string_view text, int count) {
+  size_t end = 0;
+  while (end < text.size()) {
+    if ((static_cast<unsigned char>(text[end]) & 0xC0) != 0x80 &&
+        count-- == 0) {
+      break;
+    }
+    ++end;
+  }
+  return std::string(text.substr(0, end));
+}
+
+// Cuts the middle out of a text of more than `width` columns.
+std::string Elided(const std::string& text, int width) {
+  constexpr absl::string_view kDots = "..";
+  const int columns = DisplayWidth(text);
+  if (columns <= width) return text;
+  const int kept = std::max(width - static_cast<int>(kDots.size()), 0);
+  const std::string head = Head(text, kept / 2);
+  const size_t skipped = Head(text, columns - (kept - kept / 2)).size();
+  return absl::StrCat(head, kDots, text.substr(skipped));
 }
 
 }  // namespace
@@ -59,7 +86,8 @@ std::string Table::ToMarkdown() const {
   return text;
 }
 
-std::string Table::ToString() const {
+// Returns the widths of the columns; 0: not shown.
+std::vector<int> Table::WidthsAt(int width) const {
   std::vector<int> widths(columns_.size(), 0);
   for (size_t c = 0; c < columns_.size(); ++c) {
     for (const auto& row : rows_) {
@@ -69,13 +97,49 @@ std::string Table::ToString() const {
       widths[c] = std::max(widths[c], DisplayWidth(columns_[c].title));
     }
   }
+  const auto excess = [&] {
+    int total = kIndent - kGap;
+    for (const int column : widths) total += column > 0 ? column + kGap : 0;
+    return width > 0 ? total - width : 0;
+  };
+  while (excess() > 0) {
+    size_t next = 0;
+    for (size_t c = 0; c < columns_.size(); ++c) {
+      if (widths[c] > 0 &&
+          (widths[next] == 0 || columns_[c].drop > columns_[next].drop)) {
+        next = c;
+      }
+    }
+    if (columns_[next].drop == 0) break;
+    widths[next] = 0;
+  }
+  for (size_t c = 0; c < columns_.size(); ++c) {
+    if (!columns_[c].is_elastic || excess() <= 0) continue;
+    const int least = std::max(kLeastElastic, DisplayWidth(columns_[c].title));
+    widths[c] = std::max(std::min(widths[c], least), widths[c] - excess());
+  }
+  return widths;
+}
 
+std::vector<std::string> Table::DroppedAt(int width) const {
+  const std::vector<int> all = WidthsAt(0);
+  const std::vector<int> shown = WidthsAt(width);
+  std::vector<std::string> dropped;
+  for (size_t c = 0; c < columns_.size(); ++c) {
+    if (all[c] > 0 && shown[c] == 0) dropped.push_back(columns_[c].title);
+  }
+  return dropped;
+}
+
+std::string Table::ToString(int width) const {
+  const std::vector<int> widths = WidthsAt(width);
   std::string text;
   const auto append_line = [&](const auto& cell) {
     std::string line(kIndent, ' ');
     for (size_t c = 0; c < columns_.size(); ++c) {
       if (widths[c] == 0) continue;
-      AppendCell(cell(c), columns_[c].align, widths[c], line);
+      AppendCell(Elided(cell(c), widths[c]), columns_[c].align, widths[c],
+                 line);
       line.append(kGap, ' ');
     }
     absl::StripTrailingAsciiWhitespace(&line);
@@ -103,6 +167,17 @@ std::string WrapText(const std::string& text, int indent, int width) {
     line_has_words = true;
   }
   return line_has_words ? wrapped + line + '\n' : wrapped;
+}
+
+std::string LabelledText(absl::string_view label, const std::string& text,
+                         int column, int width) {
+  // WrapText indents the first line by less than the others: a word of one
+  // letter and a blank make up for it, and give way to the label.
+  const std::string lines = WrapText("x " + text, column - kIndent, width);
+  std::string head = std::string(kIndent, ' ');
+  absl::StrAppend(&head, label);
+  head.resize(column, ' ');
+  return head + lines.substr(std::min<size_t>(column, lines.size()));
 }
 
 }  // namespace tangram

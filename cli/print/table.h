@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
+
 namespace tangram {
 
 // A text table with aligned columns, two spaces apart.
@@ -17,6 +19,11 @@ class Table {
   struct Column {
     std::string title;
     Align align = kLeft;
+    // A table that is too wide loses the columns with the greatest number
+    // first; those with 0 stay.
+    int drop = 0;
+    // Its cells are cut in the middle if the table is still too wide.
+    bool is_elastic = false;
   };
 
   explicit Table(std::vector<Column> columns);
@@ -29,9 +36,16 @@ class Table {
 
   // Returns the title line and the rows, each indented by two spaces and
   // without trailing blanks. Columns whose cells are all empty are left out.
-  std::string ToString() const;
+  // The table has at most `width` columns of text, if columns may be dropped or
+  // cut for that; 0: any number.
+  std::string ToString(int width = 0) const;
+
+  // Returns the titles of the columns that ToString(width) drops.
+  std::vector<std::string> DroppedAt(int width) const;
 
  private:
+  std::vector<int> WidthsAt(int width) const;
+
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };
@@ -41,8 +55,10 @@ class Table {
 // by two more. Words longer than a line stay whole.
 std::string WrapText(const std::string& text, int indent, int width);
 
-// Width in columns of everything that is printed for people.
-inline constexpr int kOutputWidth = 100;
+// Returns "  label     text", with the text from column `column` on. It is
+// wrapped as WrapText does, its further lines below its first.
+std::string LabelledText(absl::string_view label, const std::string& text,
+                         int column, int width);
 
 }  // namespace tangram
 

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/wire/grpc_settings.h"
 #include "common/wire/grpc_status.h"
 
 namespace tangram {
@@ -26,6 +27,7 @@ grpc::ChannelArguments Arguments() {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  arguments.SetServiceConfigJSON(kClientServiceConfig);
   arguments.SetMaxReceiveMessageSize(-1);  // Plan files of large clusters.
   return arguments;
 }

@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "cli/remote/coordinator_channel.h"
 #include "cli/remote/progress_follower.h"
 #include "cli/remote/stream_call.h"
@@ -33,6 +34,9 @@ constexpr std::chrono::seconds kAbsence(60);
 constexpr std::chrono::milliseconds kRetryInterval(500);
 // Jobs per page; the coordinator returns no more.
 constexpr int kPageSize = 100;
+
+// The seconds of one call that waits for a job, within its deadline.
+constexpr double kWaitS = 20;
 
 using Stub = v1::Jobs::Stub;
 
@@ -127,11 +131,68 @@ absl::StatusOr<Trace> GetJobTrace(const CoordinatorAccess& coordinator,
   return FromProto(trace);
 }
 
+absl::StatusOr<v1::Job> UpdateJob(const CoordinatorAccess& coordinator,
+                                  const v1::UpdateJobRequest& request,
+                                  const StopCondition& stop) {
+  return Call(coordinator, request, stop, &Stub::UpdateJob);
+}
+
+absl::StatusOr<v1::Job> RetryJob(const CoordinatorAccess& coordinator,
+                                 const v1::RetryJobRequest& request,
+                                 const StopCondition& stop) {
+  return Call(coordinator, request, stop, &Stub::RetryJob);
+}
+
+absl::Status DeleteJob(const CoordinatorAccess& coordinator,
+                       const std::string& job_id, bool allow_missing,
+                       const StopCondition& stop) {
+  v1::DeleteJobRequest request;
+  request.set_job_id(job_id);
+  request.set_allow_missing(allow_missing);
+  return Call(coordinator, request, stop, &Stub::DeleteJob).status();
+}
+
+absl::StatusOr<v1::Job> WaitForJob(const CoordinatorAccess& coordinator,
+                                   const std::string& job_id, double timeout_s,
+                                   const StopCondition& stop) {
+  const auto began = Clock::now();
+  while (true) {
+    v1::WaitJobRequest request;
+    request.set_job_id(job_id);
+    const double waited_s =
+        std::chrono::duration<double>(Clock::now() - began).count();
+    // One call has a deadline, so a long wait takes several.
+    request.set_timeout_s(timeout_s > 0
+                              ? std::clamp(timeout_s - waited_s, 0.01, kWaitS)
+                              : kWaitS);
+    TANGRAM_ASSIGN_OR_RETURN(v1::Job job,
+                             Call(coordinator, request, stop, &Stub::WaitJob));
+    const bool has_ended =
+        job.state() != v1::Job::QUEUED && job.state() != v1::Job::RUNNING;
+    const bool is_late = timeout_s > 0 && waited_s + kWaitS >= timeout_s;
+    if (has_ended || is_late || stop.ShouldStop()) return job;
+  }
+}
+
+absl::Status SetLabels(
+    const std::vector<std::string>& texts,
+    google::protobuf::Map<std::string, std::string>& labels) {
+  for (const std::string& text : texts) {
+    const std::vector<std::string> parts =
+        absl::StrSplit(text, absl::MaxSplits('=', 1));
+    if (parts.size() != 2 || parts[0].empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--label: ", text, "; expected NAME=VALUE"));
+    }
+    labels[parts[0]] = parts[1];
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<v1::Job>> ListJobs(
-    const CoordinatorAccess& coordinator, int limit,
-    const StopCondition& stop) {
+    const CoordinatorAccess& coordinator, v1::ListJobsRequest request,
+    int limit, const StopCondition& stop) {
   std::vector<v1::Job> jobs;
-  v1::ListJobsRequest request;
   while (static_cast<int>(jobs.size()) < limit) {
     request.set_page_size(
         std::min(kPageSize, limit - static_cast<int>(jobs.size())));

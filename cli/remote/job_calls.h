@@ -31,9 +31,30 @@ absl::StatusOr<v1::Job> CancelJob(const CoordinatorAccess& coordinator,
 absl::StatusOr<Trace> GetJobTrace(const CoordinatorAccess& coordinator,
                                   const std::string& job_id,
                                   const StopCondition& stop);
-// Returns the newest jobs, at most `limit`, from as many pages as that takes.
+// Returns at most `limit` jobs of a list, from as many pages as that takes.
 absl::StatusOr<std::vector<v1::Job>> ListJobs(
-    const CoordinatorAccess& coordinator, int limit, const StopCondition& stop);
+    const CoordinatorAccess& coordinator, v1::ListJobsRequest request,
+    int limit, const StopCondition& stop);
+absl::StatusOr<v1::Job> UpdateJob(const CoordinatorAccess& coordinator,
+                                  const v1::UpdateJobRequest& request,
+                                  const StopCondition& stop);
+absl::StatusOr<v1::Job> RetryJob(const CoordinatorAccess& coordinator,
+                                 const v1::RetryJobRequest& request,
+                                 const StopCondition& stop);
+absl::Status DeleteJob(const CoordinatorAccess& coordinator,
+                       const std::string& job_id, bool allow_missing,
+                       const StopCondition& stop);
+// Waits until the job has ended, or for `timeout_s` seconds (0: no limit), and
+// returns it as it is then.
+absl::StatusOr<v1::Job> WaitForJob(const CoordinatorAccess& coordinator,
+                                   const std::string& job_id, double timeout_s,
+                                   const StopCondition& stop);
+
+inline constexpr double kDayOfJobsS = 86400;
+
+// Reads labels, "NAME=VALUE" each.
+absl::Status SetLabels(const std::vector<std::string>& texts,
+                       google::protobuf::Map<std::string, std::string>& labels);
 
 // Waits until the job has ended and shows its progress on `line`. Waits at most
 // a minute for a coordinator that goes away.

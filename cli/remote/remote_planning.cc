@@ -39,6 +39,7 @@ v1::PlanRequest ToProto(const PlanRequest& request,
   }
   message.set_parallelizer(setup.parallelizer);
   message.set_planner(setup.planner);
+  message.set_skip_cache(setup.skip_cache);
   message.mutable_planner_options()->insert(setup.planner_options.begin(),
                                             setup.planner_options.end());
   v1::PlannerOptions& options = *message.mutable_options();
@@ -124,6 +125,11 @@ absl::StatusOr<v1::Job> SubmitPlanJob(const PlanRequest& request,
   v1::SubmitJobRequest message;
   message.set_job_id(setup.job_id);
   message.set_priority(setup.priority);
+  message.set_timeout_s(setup.job.deadline_s);
+  message.set_keep_s(setup.job.keep_days * kDayOfJobsS);
+  message.set_webhook(setup.job.webhook);
+  TANGRAM_RETURN_IF_ERROR(
+      SetLabels(setup.job.labels, *message.mutable_labels()));
   *message.mutable_request() = ToProto(request, setup);
   return SubmitJob(setup.coordinator, message, stop);
 }

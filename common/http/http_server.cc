@@ -1,6 +1,8 @@
 #include "common/http/http_server.h"
 
 #include <microhttpd.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -8,14 +10,14 @@
 #include <cstdarg>
 #include <cstddef>
 #include <map>
+#include <string>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/http/listening_socket.h"
-#include "common/sync/mutex.h"
+#include "common/http/open_connections.h"
 
 namespace tangram {
 namespace {
@@ -31,46 +33,6 @@ constexpr std::chrono::seconds kLongestS(30);
 // Memory of a connection: a request line and headers, among them a token.
 constexpr size_t kConnectionBytes = 1 << 14;
 
-// The open connections. Each is for one request.
-class OpenConnections {
- public:
-  // Ends those that have been open for too long, so that `socket` has room.
-  void Add(int socket) {
-    const auto now = std::chrono::steady_clock::now();
-    const MutexLock lock(mutex_);
-    by_age_.emplace(now, socket);
-    began_[socket] = now;
-    for (auto it = by_age_.begin(); it != by_age_.end();) {
-      const bool is_old = now - it->first > kLongestS;
-      if (!is_old && began_.size() <= kManyConnections) break;
-      // The library sees the end and closes the socket.
-      shutdown(it->second, SHUT_RDWR);
-      began_.erase(it->second);
-      it = by_age_.erase(it);
-    }
-  }
-  // The library closes the socket only after this returns, so that Add does not
-  // end the next one of its number.
-  void Remove(int socket) {
-    const MutexLock lock(mutex_);
-    const auto began = began_.find(socket);
-    if (began == began_.end()) return;
-    const auto [first, last] = by_age_.equal_range(began->second);
-    for (auto it = first; it != last; ++it) {
-      if (it->second != socket) continue;
-      by_age_.erase(it);
-      break;
-    }
-    began_.erase(began);
-  }
-
- private:
-  using Time = std::chrono::steady_clock::time_point;
-  Mutex mutex_;
-  std::multimap<Time, int> by_age_ ABSL_GUARDED_BY(mutex_);
-  std::map<int, Time> began_ ABSL_GUARDED_BY(mutex_);
-};
-
 std::string Header(MHD_Connection* connection, const char* name) {
   const char* value =
       MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
@@ -84,6 +46,23 @@ constexpr std::pair<const char*, const char*> kHeaders[] = {
     {"X-Frame-Options", "DENY"},
     {"Referrer-Policy", "no-referrer"},
     {"Connection", "close"}};
+
+// Returns "127.0.0.1:1234"; empty: not known.
+std::string PeerOf(MHD_Connection* connection) {
+  const MHD_ConnectionInfo* info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  if (info == nullptr || info->client_addr == nullptr) return "";
+  const sockaddr* address = info->client_addr;
+  char host[NI_MAXHOST];
+  char port[NI_MAXSERV];
+  const socklen_t length = address->sa_family == AF_INET6 ? sizeof(sockaddr_in6)
+                                                          : sizeof(sockaddr_in);
+  if (getnameinfo(address, length, host, sizeof(host), port, sizeof(port),
+                  NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    return "";
+  }
+  return absl::StrCat(host, ":", port);
+}
 
 MHD_Result Send(MHD_Connection* connection, const HttpResponse& response) {
   MHD_Response* sent = MHD_create_response_from_buffer(
@@ -117,12 +96,13 @@ MHD_Result Handle(void* handler, MHD_Connection* connection, const char* path,
                              .content_type = "text/plain",
                              .body = "expected GET\n"});
   }
-  return Send(connection,
-              (*static_cast<HttpHandler*>(handler))(
-                  {.path = path,
-                   .host = Header(connection, MHD_HTTP_HEADER_HOST),
-                   .authorization =
-                       Header(connection, MHD_HTTP_HEADER_AUTHORIZATION)}));
+  return Send(
+      connection,
+      (*static_cast<HttpHandler*>(handler))(
+          {.path = path,
+           .host = Header(connection, MHD_HTTP_HEADER_HOST),
+           .authorization = Header(connection, MHD_HTTP_HEADER_AUTHORIZATION),
+           .peer = PeerOf(connection)}));
 }
 
 void NoteConnection(void* open, MHD_Connection* connection, void** /*state*/,
@@ -173,7 +153,7 @@ class MicroServer : public HttpServer {
 
  private:
   HttpHandler handler_;
-  OpenConnections open_;
+  OpenConnections open_{kManyConnections, kLongestS};
   MHD_Daemon* daemon_ = nullptr;
   int port_ = 0;
 };

@@ -14,6 +14,7 @@ struct HttpRequest {
   std::string path;           // Decoded path without query, e.g. "/api/jobs".
   std::string host;           // Host header; empty: none.
   std::string authorization;  // Authorization header; empty: none.
+  std::string peer;           // Address of the client; empty: not known.
 };
 
 struct HttpResponse {

@@ -4,12 +4,18 @@
 #include <prometheus/family.h>
 #include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
+#include <prometheus/metric_family.h>
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
+
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/obs/build_info.h"
+#include "common/obs/process_metrics.h"
 
 namespace tangram {
 namespace {
@@ -25,7 +31,70 @@ const prometheus::Histogram::BucketBoundaries& DurationBuckets() {
   return *buckets;
 }
 
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+// A metric without labels, made at a scrape.
+MetricFamily Single(const char* name, const char* help, MetricType type,
+                    double value) {
+  MetricFamily family{.name = name, .help = help, .type = type, .metric = {}};
+  prometheus::ClientMetric& metric = family.metric.emplace_back();
+  if (type == MetricType::Counter) {
+    metric.counter.value = value;
+  } else {
+    metric.gauge.value = value;
+  }
+  return family;
+}
+
+std::vector<MetricFamily> ProcessMetrics() {
+  const auto figures = ReadProcessFigures();
+  if (!figures.has_value()) return {};
+  constexpr MetricType kGauge = MetricType::Gauge;
+  return {
+      Single("process_cpu_seconds_total", "CPU time of the process.",
+             MetricType::Counter, figures->cpu_s),
+      Single("process_start_time_seconds",
+             "When the process started, in seconds since 1970.", kGauge,
+             figures->started_s),
+      Single("process_resident_memory_bytes", "Memory of the process.", kGauge,
+             figures->resident_bytes),
+      Single("process_virtual_memory_bytes", "Address space of the process.",
+             kGauge, figures->virtual_bytes),
+      Single("process_open_fds", "Open file descriptors.", kGauge,
+             figures->open_fds),
+      Single("process_max_fds", "Limit on open file descriptors.", kGauge,
+             figures->max_fds)};
+}
+
+// All metrics in Prometheus's text format.
+std::string MetricsText(const prometheus::Registry& registry) {
+  std::vector<MetricFamily> families = registry.Collect();
+  for (MetricFamily& family : ProcessMetrics()) {
+    families.push_back(std::move(family));
+  }
+  return prometheus::TextSerializer().Serialize(families);
+}
+
 }  // namespace
+
+void BoundCounter::Add(double amount) { counter_->Increment(amount); }
+
+void BoundGauge::Add(double amount) { gauge_->Increment(amount); }
+
+void BoundDurations::Observe(double seconds) { histogram_->Observe(seconds); }
+
+BoundCounter Counter::Bind(const MetricLabels& labels) {
+  return BoundCounter(family_->Add(labels));
+}
+
+BoundGauge Gauge::Bind(const MetricLabels& labels) {
+  return BoundGauge(family_->Add(labels));
+}
+
+BoundDurations DurationHistogram::Bind(const MetricLabels& labels) {
+  return BoundDurations(family_->Add(labels, DurationBuckets()));
+}
 
 void Counter::Add(const MetricLabels& labels, double amount) {
   family_->Add(labels).Increment(amount);
@@ -74,9 +143,8 @@ absl::StatusOr<int> Metrics::Serve(const std::string& address) {
                           .content_type = "text/plain",
                           .body = "expected /metrics\n"};
     }
-    return HttpResponse{
-        .content_type = kTextFormat,
-        .body = prometheus::TextSerializer().Serialize(registry->Collect())};
+    return HttpResponse{.content_type = kTextFormat,
+                        .body = MetricsText(*registry)};
   };
   auto server = HttpServer::Start(address, kServerThreads, answer);
   if (!server.ok()) {

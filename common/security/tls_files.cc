@@ -5,12 +5,15 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
+#include <time.h>
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/infinity.h"
 #include "common/base/status_macros.h"
 #include "common/security/secret_file.h"
 
@@ -93,6 +96,21 @@ absl::Status CheckTlsFiles(const TlsFiles& files, const TlsFlags& flags) {
   }
   if (files.ca_file.empty()) return absl::OkStatus();
   return ReadCertificates(flags.ca_file, files.ca_file).status();
+}
+
+absl::StatusOr<double> CertificatesEndS(absl::string_view flag,
+                                        const std::string& file) {
+  TANGRAM_ASSIGN_OR_RETURN(const auto certificates,
+                           ReadCertificates(flag, file));
+  double end_s = kInfinity;
+  for (const Owned<X509>& certificate : certificates) {
+    tm end = {};
+    if (ASN1_TIME_to_tm(X509_get0_notAfter(certificate.get()), &end) != 1) {
+      return FileError(flag, file, "has no date of expiry");
+    }
+    end_s = std::min(end_s, static_cast<double>(timegm(&end)));
+  }
+  return end_s;
 }
 
 }  // namespace tangram

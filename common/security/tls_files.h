@@ -4,6 +4,8 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 
 namespace tangram {
 
@@ -26,6 +28,11 @@ struct TlsFlags {
 // kInvalidArgument names the flag and the file:
 //   --tls_key_file: /etc/tangram/key.pem: not the key of --tls_cert_file
 absl::Status CheckTlsFiles(const TlsFiles& files, const TlsFlags& flags);
+
+// Returns when the first certificate of a PEM file to expire does, in seconds
+// since 1970. Connections fail from then on. `flag` names the file in errors.
+absl::StatusOr<double> CertificatesEndS(absl::string_view flag,
+                                        const std::string& file);
 
 }  // namespace tangram
 

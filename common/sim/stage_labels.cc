@@ -20,26 +20,57 @@ std::string LayerLabel(const ModelSpec& model, int layer) {
   return absl::StrCat(layer);
 }
 
-std::string PartialLayerLabel(const ModelSpec& model, OperatorCut cut) {
-  const LayerSpec& layer = model.layers[cut.layer];
-  return absl::StrCat(
-      LayerLabel(model, cut.layer),
-      IsResidualCut(layer, cut.op) ? ".5" : absl::StrCat("+", cut.op));
+// Returns the number at the end of `name` if all before it is as in `other`,
+// which ends in a number too: "31" for "a100-31" after "a100-0". Otherwise
+// `name`.
+std::string Distinct(const std::string& name, const std::string& other) {
+  const auto prefix = [](const std::string& text) {
+    return text.substr(0, text.find_last_not_of("0123456789") + 1);
+  };
+  const std::string same = prefix(name);
+  const bool has_numbers =
+      same.size() < name.size() && same.size() < other.size() && !same.empty();
+  return has_numbers && prefix(other) == same ? name.substr(same.size()) : name;
+}
+
+// Returns the label of the operators [begin, end) of a layer: "4", "4a" for the
+// attention, "4b" for the MLP, "4.3-4.5" for others.
+std::string PartLabel(const ModelSpec& model, int layer, int begin, int end) {
+  const LayerSpec& spec = model.layers[layer];
+  const std::string name = LayerLabel(model, layer);
+  const bool from_start = begin == 0;
+  const bool to_end = end == static_cast<int>(OperatorsOf(spec).size());
+  if (from_start && to_end) return name;
+  if (from_start && IsResidualCut(spec, end)) return name + "a";
+  if (to_end && IsResidualCut(spec, begin)) return name + "b";
+  const std::string first = absl::StrCat(name, ".", begin + 1);
+  return end == begin + 1 ? first : absl::StrCat(first, "-", name, ".", end);
 }
 
 }  // namespace
 
 std::string LayersLabel(const ModelSpec& model, OperatorCut begin,
                         OperatorCut end) {
-  const std::string first = begin.op == 0 ? LayerLabel(model, begin.layer)
-                                          : PartialLayerLabel(model, begin);
-  const std::string last = CutLabel(model, end);
-  return first == last ? first : absl::StrCat(first, "-", last);
+  const auto num_ops = [&](int layer) {
+    return static_cast<int>(OperatorsOf(model.layers[layer]).size());
+  };
+  const int last = end.op == 0 ? end.layer - 1 : end.layer;
+  const int last_end = end.op == 0 ? num_ops(last) : end.op;
+  if (last == begin.layer) {
+    return PartLabel(model, last, begin.op, last_end);
+  }
+  const std::string first =
+      begin.op == 0 || IsResidualCut(model.layers[begin.layer], begin.op)
+          ? PartLabel(model, begin.layer, begin.op, num_ops(begin.layer))
+          : absl::StrCat(LayerLabel(model, begin.layer), ".", begin.op + 1);
+  return absl::StrCat(first, "-", CutLabel(model, end));
 }
 
 std::string CutLabel(const ModelSpec& model, OperatorCut cut) {
-  return cut.op == 0 ? LayerLabel(model, cut.layer - 1)
-                     : PartialLayerLabel(model, cut);
+  if (cut.op == 0) return LayerLabel(model, cut.layer - 1);
+  return IsResidualCut(model.layers[cut.layer], cut.op)
+             ? PartLabel(model, cut.layer, 0, cut.op)
+             : absl::StrCat(LayerLabel(model, cut.layer), ".", cut.op);
 }
 
 std::string GpusLabel(const Cluster& cluster, absl::Span<const GpuId> gpus) {
@@ -59,7 +90,7 @@ std::string GpusLabel(const Cluster& cluster, absl::Span<const GpuId> gpus) {
     return all ? first : absl::StrCat(first, ":", RangesLabel(indices));
   }
   const std::string& last = cluster.nodes[*nodes.rbegin()].name;
-  return absl::StrCat(first, "..", last,
+  return absl::StrCat(first, "..", Distinct(last, first),
                       all ? "" : absl::StrCat(" (", gpus.size(), ")"));
 }
 
@@ -68,6 +99,8 @@ std::string NodesLabel(const Cluster& cluster, absl::Span<const int> nodes) {
   const std::string& first = cluster.nodes[nodes.front()].name;
   const std::string& last = cluster.nodes[nodes.back()].name;
   if (nodes.size() == 1) return first;
+  const std::string end = Distinct(last, first);
+  if (end != last) return absl::StrCat(first, "..", end);
   return absl::StrCat(first, nodes.size() == 2 ? ", " : " .. ", last);
 }
 

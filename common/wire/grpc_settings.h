@@ -35,6 +35,22 @@ void LimitReceivedBytes(grpc::ServerBuilder& builder, int64_t max_bytes);
 // Returns settings under which each channel has its own connection.
 grpc::ChannelArguments ChannelSettings();
 
+// How clients use a name with several coordinators behind it: calls go to them
+// in turn, and to those alone that can be reached. A call that ends with
+// kUnavailable before its first answer, because a coordinator is away or shuts
+// down, is tried again: every call of the service may be repeated.
+// clients/python has the same.
+inline constexpr char kClientServiceConfig[] = R"({
+  "loadBalancingConfig": [{"round_robin": {}}],
+  "methodConfig": [{
+    "name": [{}],
+    "retryPolicy": {
+      "maxAttempts": 4,
+      "initialBackoff": "0.2s",
+      "maxBackoff": "2s",
+      "backoffMultiplier": 2,
+      "retryableStatusCodes": ["UNAVAILABLE"]}}]})";
+
 // Opens a channel to this machine, in plain text and without a token. Does not
 // connect yet.
 std::shared_ptr<grpc::Channel> OpenChannel(const std::string& address);

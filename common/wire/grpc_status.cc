@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "common/wire/error_details.h"
+
 namespace tangram {
 
 // Both enumerations have the codes of google.rpc.Code.
@@ -14,7 +16,7 @@ static_assert(static_cast<int>(absl::StatusCode::kUnauthenticated) ==
 
 grpc::Status ToGrpc(const absl::Status& status) {
   return grpc::Status(static_cast<grpc::StatusCode>(status.code()),
-                      std::string(status.message()));
+                      std::string(status.message()), SerializedDetails(status));
 }
 
 absl::Status FromGrpc(const grpc::Status& status) {

@@ -9,6 +9,7 @@ class Status;
 
 namespace tangram {
 
+// The result has the details of SerializedDetails.
 grpc::Status ToGrpc(const absl::Status& status);
 absl::Status FromGrpc(const grpc::Status& status);
 

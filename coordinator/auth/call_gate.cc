@@ -6,6 +6,7 @@
 #include <grpcpp/server_context.h>
 
 #include <string>
+#include <utility>
 
 #include "common/wire/grpc_status.h"
 
@@ -35,8 +36,8 @@ std::vector<std::string> CertificateNames(const grpc::AuthContext& context) {
 
 class CallGate : public grpc::AuthMetadataProcessor {
  public:
-  explicit CallGate(Authenticator& authenticator)
-      : authenticator_(authenticator) {}
+  CallGate(Authenticator& authenticator, OnRefusedCall on_refused)
+      : authenticator_(authenticator), on_refused_(std::move(on_refused)) {}
 
   // Not blocking, because a check takes microseconds.
   bool IsBlocking() const override { return false; }
@@ -44,21 +45,25 @@ class CallGate : public grpc::AuthMetadataProcessor {
   grpc::Status Process(const InputMetadata& metadata,
                        grpc::AuthContext* context, OutputMetadata*,
                        OutputMetadata*) override {
-    return ToGrpc(
-        CheckMayCall(authenticator_, Find(metadata, ":path"),
+    const absl::string_view path = Find(metadata, ":path");
+    const absl::Status status =
+        CheckMayCall(authenticator_, path,
                      {.authorization = Find(metadata, "authorization"),
-                      .certificate_names = CertificateNames(*context)}));
+                      .certificate_names = CertificateNames(*context)});
+    if (!status.ok() && on_refused_) on_refused_(path, status);
+    return ToGrpc(status);
   }
 
  private:
   Authenticator& authenticator_;
+  const OnRefusedCall on_refused_;
 };
 
 }  // namespace
 
 std::shared_ptr<grpc::AuthMetadataProcessor> CreateCallGate(
-    Authenticator& authenticator) {
-  return std::make_shared<CallGate>(authenticator);
+    Authenticator& authenticator, OnRefusedCall on_refused) {
+  return std::make_shared<CallGate>(authenticator, std::move(on_refused));
 }
 
 absl::StatusOr<Caller> CallerOf(Authenticator& authenticator,

@@ -1,10 +1,13 @@
 #ifndef TANGRAM_COORDINATOR_AUTH_CALL_GATE_H_
 #define TANGRAM_COORDINATOR_AUTH_CALL_GATE_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "coordinator/auth/authenticator.h"
 
 namespace grpc {
@@ -14,10 +17,15 @@ class ServerContextBase;
 
 namespace tangram {
 
+// Told of each call that is refused: the path that the caller chose, which may
+// be anything, and why. Called from any thread.
+using OnRefusedCall =
+    std::function<void(absl::string_view path, const absl::Status& why)>;
+
 // Returns a processor that checks every call by CheckMayCall before its service
-// sees it. `authenticator` must outlive the server.
+// sees it. `authenticator` must outlive the server. `on_refused` may be null.
 std::shared_ptr<grpc::AuthMetadataProcessor> CreateCallGate(
-    Authenticator& authenticator);
+    Authenticator& authenticator, OnRefusedCall on_refused = nullptr);
 
 // Returns the caller of a call that has passed the gate.
 absl::StatusOr<Caller> CallerOf(Authenticator& authenticator,

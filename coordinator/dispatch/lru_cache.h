@@ -39,6 +39,12 @@ class LruCache {
     }
   }
 
+  void Clear() {
+    index_.clear();
+    entries_.clear();
+    num_bytes_ = 0;
+  }
+
   int64_t num_entries() const { return static_cast<int64_t>(index_.size()); }
   int64_t num_bytes() const { return num_bytes_; }
 

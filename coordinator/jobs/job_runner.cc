@@ -20,6 +20,9 @@ constexpr int kTries = 12;
 // intervals before it takes one.
 constexpr int kLooksOfOthers = 3;
 
+// A delay that only puts a job behind the others of its kind.
+constexpr double kBehindOthersS = 1e-3;
+
 double NowS() {
   return Seconds(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -147,6 +150,13 @@ JobRunner::Running* JobRunner::Begin(const Job& job, double claimed_s) {
       running.lease = LeaseOf(job);
       running.held_until_s = claimed_s + options_.lease_s;
       running.must_stop = job.cancel_requested;
+      if (is_new) {
+        running.began_s = claimed_s;
+        running.job = {.id = job.id,
+                       .priority = job.priority,
+                       .share_key = job.share_key,
+                       .ran_s = job.ran_s};
+      }
       return is_new ? &running : nullptr;
     }
   }
@@ -185,7 +195,60 @@ void JobRunner::KeepLeases() {
     if (running_.empty()) continue;
     const MutexUnlock unlock(mutex_);
     renewed = RenewLeases();
+    if (renewed) PutOneBack();
   }
+}
+
+// Stops a job whose deadline or time has passed, and one whose priority has
+// changed, which goes on with the new one.
+void JobRunner::HeedChanges(const Job& held, Running& running, double now_s) {
+  running.must_stop |= held.cancel_requested;
+  if (running.must_stop) return;
+  const double ran_s = running.job.ran_s + now_s - running.began_s;
+  if (!held.error.ok()) {
+    running.why = held.error;
+  } else if (options_.max_run_s > 0 && ran_s > options_.max_run_s) {
+    running.why = absl::DeadlineExceededError(absl::StrCat(
+        "job \"", held.id, "\" ran for ", static_cast<int64_t>(ran_s),
+        " s; expected at most ", static_cast<int64_t>(options_.max_run_s),
+        " (--max_job_s)"));
+  } else if (held.priority != running.job.priority) {
+    running.is_put_back = true;
+  }
+  running.must_stop = !running.why.ok() || running.is_put_back;
+}
+
+// Puts the job that has run for longest back if its time is up and another one
+// waits for the place.
+void JobRunner::PutOneBack() {
+  if (options_.slice_s <= 0) return;
+  Job longest;
+  bool is_full = false;
+  {
+    const MutexLock lock(mutex_);
+    double since_s = NowS() - options_.slice_s;
+    for (const auto& [id, running] : running_) {
+      if (running.must_stop || running.began_s > since_s) continue;
+      since_s = running.began_s;
+      longest = running.job;
+    }
+    is_full = static_cast<int>(running_.size()) >= options_.num_threads;
+  }
+  if (longest.id.empty()) return;
+  const absl::StatusOr<bool> has_rival = store_.HasRival(longest, is_full);
+  if (!has_rival.ok() || !*has_rival) return;
+  const MutexLock lock(mutex_);
+  const auto it = running_.find(longest.id);
+  if (it == running_.end() || it->second.must_stop) return;
+  it->second.is_put_back = it->second.must_stop = true;
+  changed_.NotifyAll();
+}
+
+// Returns whether a job should wait for workers that can do it.
+bool JobRunner::WaitsForWorkers(const Job& job,
+                                const absl::Status& status) const {
+  return absl::IsUnavailable(status) && options_.max_wait_s > 0 &&
+         options_.unix_now_s() - job.submitted_s < options_.max_wait_s;
 }
 
 // Renews the leases of all running jobs. Marks jobs as lost whose lease has
@@ -222,7 +285,7 @@ bool JobRunner::RenewLeases() {
     const bool is_held = job != by_id.end();
     if (is_held || is_full) running->held_until_s = now_s + options_.lease_s;
     if (is_held) {
-      running->must_stop |= job->second->cancel_requested;
+      HeedChanges(*job->second, *running, now_s);
     } else if (held.ok()) {
       missing.push_back(lease);
     } else if (NowS() > running->held_until_s) {
@@ -280,22 +343,35 @@ void JobRunner::RunJob(const Job& job, Running& running) {
   Note(false, "job started", job.id, absl::OkStatus());
   options_.on_change(job.id);
   absl::StatusOr<std::string> result = Result(job, running);
-
   bool is_lost = false;
   bool was_cancelled = false;
   bool is_ended = false;
+  double delay_s = 0;
   {
     const MutexLock lock(mutex_);
     is_lost = running.is_lost;
-    was_cancelled = running.must_stop && !is_lost;
+    if (!result.ok() && !running.why.ok()) result = running.why;
+    const bool has_own_end = running.is_put_back || !running.why.ok();
+    was_cancelled = running.must_stop && !is_lost && !has_own_end;
     is_ended = stopping_ && !was_cancelled && !result.ok();
+    if (running.is_put_back && !result.ok()) {
+      is_ended = true;
+      delay_s = kBehindOthersS;
+    }
+    if (!was_cancelled && WaitsForWorkers(job, result.status())) {
+      is_ended = true;
+      delay_s = stopping_ ? 0 : options_.retry_s;
+    }
   }
   if (is_lost) {
     Note(true, "job lost", job.id, absl::OkStatus());
     // Releases the job in case no other coordinator has taken it.
     store_.Release(LeaseFor(running)).IgnoreError();
   } else if (is_ended) {
-    Note(false, "job put back", job.id, store_.Release(LeaseFor(running)));
+    const absl::Status released = store_.Release(LeaseFor(running), delay_s);
+    const bool waits = delay_s > kBehindOthersS && released.ok();
+    Note(false, waits ? "job waits for workers" : "job put back", job.id,
+         waits ? result.status() : released);
   } else {
     const absl::Status kept =
         Settle(running, Outcome(std::move(result), was_cancelled));

@@ -49,6 +49,17 @@ struct JobRunnerOptions {
   // probably kills them, and the jobs beside it too. Set high, because most
   // coordinator losses are not the job's fault.
   int max_losses = 20;
+  // A job that ran for so long is put back if another waits that could take its
+  // place; 0: never. Answers of workers are kept elsewhere.
+  double slice_s = 0;
+  // A job that ran for so long in all fails; 0: no limit.
+  double max_run_s = 0;
+  // A job whose work returns kUnavailable, because no worker can do it, is put
+  // back for `retry_s` seconds, until it has waited for `max_wait_s` since it
+  // was submitted; 0: it fails at once.
+  double max_wait_s = 0;
+  double retry_s = 5;
+  std::function<double()> unix_now_s;  // Since 1970; only for max_wait_s.
   JobWork work;
   // Returns whether the runner can make progress with a job. If not, it leaves
   // jobs to others that share the store. Called from any thread.
@@ -84,7 +95,11 @@ class JobRunner {
     JobLease lease;
     double held_until_s = 0;
     bool must_stop = false;
-    bool is_lost = false;  // Another owner may have it.
+    bool is_lost = false;      // Another owner may have it.
+    bool is_put_back = false;  // It must stop, to run again later.
+    absl::Status why;          // The error that it must end with.
+    double began_s = 0;        // Steady clock.
+    Job job;                   // Without request and result.
   };
 
   void Work();
@@ -96,6 +111,10 @@ class JobRunner {
   Running* FindRunning(const JobLease& lease)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void KeepLeases();
+  void HeedChanges(const Job& held, Running& running, double now_s)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void PutOneBack();
+  bool WaitsForWorkers(const Job& job, const absl::Status& status) const;
   bool RenewLeases();
   absl::StatusOr<std::string> Result(const Job& job, Running& running);
   void RunJob(const Job& job, Running& running);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
+#include "common/obs/sparse_warning.h"
 #include "common/sync/mutex.h"
 
 namespace tangram {
@@ -76,6 +77,38 @@ class MeasuredJobStore : public JobStore {
   absl::StatusOr<double> OldestWaitingS() override {
     return Measure("count", [&] { return store_->OldestWaitingS(); });
   }
+  absl::StatusOr<TenantUsage> Usage(const std::string& tenant) override {
+    return Measure("usage", [&] { return store_->Usage(tenant); });
+  }
+  absl::StatusOr<bool> HasRival(const Job& running, bool of_any_key) override {
+    return Measure("count",
+                   [&] { return store_->HasRival(running, of_any_key); });
+  }
+  absl::StatusOr<Job> Update(const std::string& id,
+                             const JobChanges& changes) override {
+    return Measure("update", [&] { return store_->Update(id, changes); });
+  }
+  absl::StatusOr<Job> Retry(const std::string& id, double deadline_s) override {
+    return Measure("retry", [&] { return store_->Retry(id, deadline_s); });
+  }
+  absl::Status Delete(const std::string& id) override {
+    return Measure("delete", [&] { return store_->Delete(id); });
+  }
+  absl::StatusOr<int> Erase(const std::string& tenant, int limit) override {
+    return Measure("erase", [&] { return store_->Erase(tenant, limit); });
+  }
+  absl::StatusOr<int> EndOverdue(int limit) override {
+    auto ended =
+        Measure("end_overdue", [&] { return store_->EndOverdue(limit); });
+    if (ended.ok() && *ended > 0) events_.Add({{"event", "failed"}}, *ended);
+    return ended;
+  }
+  absl::StatusOr<std::optional<DueEvent>> TakeDueEvent() override {
+    return Measure("take_event", [&] { return store_->TakeDueEvent(); });
+  }
+  absl::Status SettleEvent(const std::string& id) override {
+    return Measure("settle_event", [&] { return store_->SettleEvent(id); });
+  }
   absl::StatusOr<Job> Cancel(const std::string& id) override {
     const absl::StatusOr<JobPulse> before = Pulse(id);
     auto job = Measure("cancel", [&] { return store_->Cancel(id); });
@@ -130,9 +163,9 @@ class MeasuredJobStore : public JobStore {
     }
     return status;
   }
-  absl::Status Release(const JobLease& lease) override {
+  absl::Status Release(const JobLease& lease, double delay_s) override {
     absl::Status status =
-        Measure("release", [&] { return store_->Release(lease); });
+        Measure("release", [&] { return store_->Release(lease, delay_s); });
     TakeBeginning(lease);
     if (status.ok()) events_.Add({{"event", "put_back"}});
     return status;
@@ -164,7 +197,14 @@ class MeasuredJobStore : public JobStore {
     const double began_s = now_s_();
     auto result = call();
     latency_.Observe({{"operation", operation}}, now_s_() - began_s);
-    const absl::Status& status = StatusOf(result);
+    const absl::Status status = StatusOf(result);
+    // Statements are for operators, not for callers.
+    if (absl::IsInternal(status)) {
+      failures_.Add({});
+      broken_.Tell(status.ToString());
+      return absl::InternalError(
+          "the database of jobs has failed; its coordinator's log says why");
+    }
     if (absl::IsUnavailable(status) || absl::IsResourceExhausted(status)) {
       failures_.Add({});
     }
@@ -196,6 +236,7 @@ class MeasuredJobStore : public JobStore {
   const std::function<double()> now_s_;
   const std::function<void(const absl::Status&)> on_damage_;
   std::atomic<bool> is_damaged_ = false;
+  SparseWarning broken_{"the database of jobs has failed"};
   DurationHistogram latency_;
   Counter failures_;
   Counter events_;

@@ -28,6 +28,9 @@ constexpr const char* kRefusalReasons[] = {"calls",  "draining", "jobs",
                                            "memory", "queue",    "request"};
 // The label of callers without a tenant.
 constexpr char kNoTenant[] = "none";
+// Codes of calls that did not pass the gate; others are no such method.
+constexpr char kUnknownCaller[] = "unauthenticated";
+constexpr char kWithoutTheRole[] = "permission_denied";
 // Kinds of quarantines.
 constexpr char kUntilReleased[] = "until_released";
 constexpr char kForAWhile[] = "for_a_while";
@@ -44,12 +47,15 @@ ServiceMetrics::ServiceMetrics(Metrics& metrics)
           "Wall time of finished plans, by phase and in total.")),
       plans_(metrics.AddCounter("tangram_plans_total",
                                 "Planning requests, by status code.")),
-      known_plans_(metrics.AddCounter(
-          "tangram_plan_cache_hits_total",
-          "Planning requests answered from the plan cache.")),
-      queue_wait_(
-          metrics.AddDurations("tangram_queue_wait_seconds",
-                               "Time until a worker first got a query.")),
+      known_plans_(
+          metrics
+              .AddCounter("tangram_plan_cache_hits_total",
+                          "Planning requests answered from the plan cache.")
+              .Bind({})),
+      queue_wait_(metrics
+                      .AddDurations("tangram_queue_wait_seconds",
+                                    "Time until a worker first got a query.")
+                      .Bind({})),
       pairs_(metrics.AddCounter("tangram_pairs_total",
                                 "Pairs of finished plans, by outcome.")),
       queries_(metrics.AddCounter("tangram_queries_total",
@@ -57,10 +63,14 @@ ServiceMetrics::ServiceMetrics(Metrics& metrics)
       leases_lost_(
           metrics.AddCounter("tangram_leases_lost_total",
                              "Queries whose worker died or fell silent.")),
-      cache_hits_(metrics.AddCounter("tangram_cache_hits_total",
-                                     "Queries answered from the cache.")),
-      cache_misses_(metrics.AddCounter("tangram_cache_misses_total",
-                                       "Queries not found in the cache.")),
+      cache_hits_(metrics
+                      .AddCounter("tangram_cache_hits_total",
+                                  "Queries answered from the cache.")
+                      .Bind({})),
+      cache_misses_(metrics
+                        .AddCounter("tangram_cache_misses_total",
+                                    "Queries not found in the cache.")
+                        .Bind({})),
       workers_lost_(
           metrics.AddCounter("tangram_workers_lost_total",
                              "Workers that were lost without draining.")),
@@ -98,14 +108,29 @@ ServiceMetrics::ServiceMetrics(Metrics& metrics)
                            "Time since the oldest of them was submitted.")),
       refusals_(metrics.AddCounter(
           "tangram_refusals_total",
-          "Calls and jobs that were refused, by reason and tenant.")) {
+          "Calls and jobs that were refused, by reason and tenant.")),
+      authentication_failures_(metrics.AddCounter(
+          "tangram_authentication_failures_total",
+          "Calls of callers who are not known or lack the role, by code.")),
+      certificate_end_(metrics.AddGauge(
+          "tangram_certificate_not_after_seconds",
+          "When the certificate expires, in seconds since 1970; 0: none.")),
+      webhooks_(metrics.AddCounter("tangram_webhook_attempts_total",
+                                   "Attempts to tell webhooks of the ends of "
+                                   "jobs, by outcome.")) {
+  for (const char* outcome : {"succeeded", "failed"}) {
+    webhooks_.Add({{"outcome", outcome}}, 0);
+  }
   // Creates the counters at once: a rate does not see a counter appear.
-  for (Counter* counter : {&known_plans_, &leases_lost_, &cache_hits_,
-                           &cache_misses_, &workers_lost_}) {
+  for (Counter* counter : {&leases_lost_, &workers_lost_}) {
     counter->Add({}, 0);
   }
   for (const char* reason : kRefusalReasons) {
     refusals_.Add({{"tenant", kNoTenant}, {"reason", reason}}, 0);
+  }
+  certificate_end_.Set({}, 0);
+  for (const char* code : {kUnknownCaller, kWithoutTheRole}) {
+    authentication_failures_.Add({{"code", code}}, 0);
   }
   for (const char* kind : {kUntilReleased, kForAWhile}) {
     quarantines_.Add({{"kind", kind}}, 0);
@@ -113,6 +138,15 @@ ServiceMetrics::ServiceMetrics(Metrics& metrics)
   for (const absl::StatusCode code : kPlanCodes) {
     plans_.Add({{"code", NameOf(code)}}, 0);
   }
+}
+
+void ServiceMetrics::OnAuthenticationFailure(absl::string_view code) {
+  if (code != kUnknownCaller && code != kWithoutTheRole) return;
+  authentication_failures_.Add({{"code", std::string(code)}});
+}
+
+void ServiceMetrics::SetCertificateEnd(double unix_s) {
+  certificate_end_.Set({}, unix_s);
 }
 
 std::string ServiceMetrics::LabelOf(const std::string& adapter) {
@@ -135,18 +169,29 @@ void ServiceMetrics::OnAdapter(const std::string& adapter) {
 }
 
 void ServiceMetrics::OnQuery(const std::string& adapter, QueryEvent event) {
-  queries_.Add({{"adapter", LabelOf(adapter)}, {"state", NameOf(event)}});
+  const std::string label = LabelOf(adapter);
+  {
+    const MutexLock lock(mutex_);
+    auto series = query_series_.find({label, event});
+    if (series == query_series_.end()) {
+      series =
+          query_series_
+              .emplace(
+                  std::pair(label, event),
+                  queries_.Bind({{"adapter", label}, {"state", NameOf(event)}}))
+              .first;
+    }
+    series->second.Add();
+  }
   if (event == QueryEvent::kLost || event == QueryEvent::kGivenUp) {
     leases_lost_.Add({});
   }
 }
 
-void ServiceMetrics::OnWait(double seconds) {
-  queue_wait_.Observe({}, seconds);
-}
+void ServiceMetrics::OnWait(double seconds) { queue_wait_.Observe(seconds); }
 
 void ServiceMetrics::OnCacheLookup(bool hit) {
-  (hit ? cache_hits_ : cache_misses_).Add({});
+  (hit ? cache_hits_ : cache_misses_).Add();
 }
 
 void ServiceMetrics::OnWorkerLost(const std::string& name) {
@@ -215,7 +260,7 @@ void ServiceMetrics::OnPlan(const absl::Status& status,
 
 void ServiceMetrics::OnKnownPlan() {
   plans_.Add({{"code", NameOf(absl::StatusCode::kOk)}});
-  known_plans_.Add({});
+  known_plans_.Add();
 }
 
 void ServiceMetrics::SetPool(const WorkerPoolCounts& counts) {
@@ -259,6 +304,10 @@ void ServiceMetrics::OnRefusal(const std::string& tenant, const char* reason) {
     }
   }
   refusals_.Add({{"tenant", label}, {"reason", reason}});
+}
+
+void ServiceMetrics::OnWebhook(bool succeeded) {
+  webhooks_.Add({{"outcome", succeeded ? "succeeded" : "failed"}});
 }
 
 }  // namespace tangram

@@ -1,12 +1,15 @@
 #ifndef TANGRAM_COORDINATOR_METRICS_SERVICE_METRICS_H_
 #define TANGRAM_COORDINATOR_METRICS_SERVICE_METRICS_H_
 
+#include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "common/obs/metrics.h"
 #include "common/obs/sparse_warning.h"
 #include "common/planner/cluster_planner.h"
@@ -41,6 +44,12 @@ class ServiceMetrics : public WorkerPoolObserver {
   void SetOldestWaitingJob(double seconds);
   // A call or a job of a tenant was refused. `reason` is one of a few words.
   void OnRefusal(const std::string& tenant, const char* reason);
+  // An attempt to tell a webhook has ended.
+  void OnWebhook(bool succeeded);
+  // A caller was not known, or lacked the role.
+  void OnAuthenticationFailure(absl::string_view code);
+  // When the coordinator's own certificate expires, in seconds since 1970.
+  void SetCertificateEnd(double unix_s);
 
  private:
   // Returns the value of the label "adapter" for a name that workers chose.
@@ -48,13 +57,13 @@ class ServiceMetrics : public WorkerPoolObserver {
 
   DurationHistogram planning_duration_;
   Counter plans_;
-  Counter known_plans_;
-  DurationHistogram queue_wait_;
+  BoundCounter known_plans_;
+  BoundDurations queue_wait_;
   Counter pairs_;
   Counter queries_;
   Counter leases_lost_;
-  Counter cache_hits_;
-  Counter cache_misses_;
+  BoundCounter cache_hits_;
+  BoundCounter cache_misses_;
   Counter workers_lost_;
   Counter rejected_answers_;
   Gauge quarantined_workers_;
@@ -70,11 +79,17 @@ class ServiceMetrics : public WorkerPoolObserver {
   Gauge queued_jobs_;
   Gauge oldest_waiting_job_;
   Counter refusals_;
+  Counter authentication_failures_;
+  Gauge certificate_end_;
+  Counter webhooks_;
   SparseKinds rejections_;
   SparseKinds losses_;  // Log of lost workers, by name.
   Mutex mutex_;
   // Names of adapters that have series, at most kMaxAdapterLabels.
   std::set<std::string> adapters_ ABSL_GUARDED_BY(mutex_);
+  // Series of the queries of an adapter, by event. They count most often.
+  std::map<std::pair<std::string, QueryEvent>, BoundCounter> query_series_
+      ABSL_GUARDED_BY(mutex_);
   // Tenants that have series, at most kMaxTenantLabels.
   std::set<std::string> tenants_ ABSL_GUARDED_BY(mutex_);
 };

@@ -44,4 +44,9 @@ void PlanCache::Insert(const PlanScope& scope, const grpc::ByteBuffer& request,
   answers_.Insert(key, answer, bytes);
 }
 
+void PlanCache::Clear() {
+  const MutexLock lock(mutex_);
+  answers_.Clear();
+}
+
 }  // namespace tangram

@@ -33,6 +33,7 @@ class PlanCache {
                                        const grpc::ByteBuffer& request);
   void Insert(const PlanScope& scope, const grpc::ByteBuffer& request,
               const grpc::ByteBuffer& answer);
+  void Clear();
 
  private:
   Mutex mutex_;

@@ -70,7 +70,8 @@ absl::StatusOr<PlanOrder> FromProto(const v1::PlanRequest& message) {
                   CheckNotNegative("options.pipeline_microbatch_size",
                                    microbatch, kMaxBatch)}));
   PlanOrder order{.request = {.pipeline_microbatch_size = microbatch},
-                  .parallelizer = message.parallelizer()};
+                  .parallelizer = message.parallelizer(),
+                  .skip_cache = message.skip_cache()};
   TANGRAM_ASSIGN_OR_RETURN(
       order.request.cluster,
       InField("cluster", tangram::FromProto(message.cluster())));

@@ -20,6 +20,7 @@ struct PlanOrder {
   PlannerChoice planner;
   PlannerOptionText planner_options;  // As given in the request.
   std::string parallelizer;
+  bool skip_cache = false;  // Its plan is not kept for equal requests.
 };
 
 // Returns the memory of an order in bytes, apart from texts for people.

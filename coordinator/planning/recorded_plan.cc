@@ -53,7 +53,7 @@ absl::StatusOr<PlanFile> RunWithin(const PlanningParts& parts, PlanOrder order,
   LogStart(order, client, cost);
   TANGRAM_RETURN_IF_ERROR(CheckCost(cost, parts.cost_limits));
   return RunPlan(parts.pool, std::move(order), monitor, client.should_stop,
-                 &log, client.share, hooks);
+                 parts.limits, &log, client.share, hooks);
 }
 
 void LogEnd(const PlanningClient& client, const absl::StatusOr<PlanFile>& file,

@@ -10,6 +10,7 @@
 #include "coordinator/dispatch/worker_pool.h"
 #include "coordinator/metrics/service_metrics.h"
 #include "coordinator/planners/tangram/estimate_cost.h"
+#include "coordinator/planning/plan_budget.h"
 #include "coordinator/planning/plan_request_wire.h"
 #include "coordinator/planning/planning_monitor.h"
 
@@ -26,6 +27,7 @@ struct PlanningParts {
   PlanTurns& turns;
   std::function<double()> now_s;
   CostLimits cost_limits;  // Orders beyond them are refused.
+  PlanLimits limits;       // Plans beyond them are ended.
 };
 
 // The client that a plan is for, and how it learns of progress.
@@ -43,9 +45,9 @@ struct PlanningClient {
 };
 
 // Runs an order like RunPlan, and records it in the log and in the metrics.
-// Returns kResourceExhausted before planning if the order exceeds the limits of
-// `parts`. Takes the order, which may be large, so that the answer needs no
-// copy of it.
+// Returns kResourceExhausted before planning if the order exceeds cost_limits
+// of `parts`, and later if the plan exceeds its limits. Takes the order, which
+// may be large, so that the answer needs no copy of it.
 absl::StatusOr<PlanFile> RunRecordedPlan(const PlanningParts& parts,
                                          PlanOrder order,
                                          const PlanningClient& client);

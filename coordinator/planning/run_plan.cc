@@ -137,6 +137,27 @@ void AddNotes(const Members& members, const std::vector<UnfitAdapter>& unfit,
   }
 }
 
+// Plans with these members and within the budget.
+absl::StatusOr<PlanResult> PlanOnce(const Members& members,
+                                    const PlanOrder& order,
+                                    PlanningMonitor& monitor,
+                                    PlanBudget& budget) {
+  std::vector<std::unique_ptr<SlicePlanSource>> charged;
+  std::vector<PortfolioMember> parts = members.members;
+  for (PortfolioMember& part : parts) {
+    charged.push_back(budget.Charge(*part.source));
+    part.source = charged.back().get();
+  }
+  const MembersAsked asked = order.parallelizer == kSuitableParallelizers
+                                 ? MembersAsked::kSuitable
+                                 : MembersAsked::kAll;
+  return budget.Run(monitor, [&](PlanObserver& observer) {
+    return CreatePortfolioPlanner(std::move(parts), order.planner,
+                                  FrameworkCatalogue(), asked)
+        ->Plan(order.request, observer);
+  });
+}
+
 struct Outcome {
   PlanResult result;
   Members members;
@@ -147,7 +168,7 @@ struct Outcome {
 // error is that of the first.
 absl::StatusOr<Outcome> PlanWithFitMembers(
     WorkerPool& pool, const PlanOrder& order, PlanningMonitor& monitor,
-    const std::function<bool()>& should_stop, QueryLog* log,
+    const std::function<bool()>& should_stop, PlanBudget& budget, QueryLog* log,
     const BatchShare& share, const WaitHooks& hooks) {
   std::vector<UnfitAdapter> unfit;
   absl::Status first_error;
@@ -169,12 +190,7 @@ absl::StatusOr<Outcome> PlanWithFitMembers(
                  : first_error;
     }
     absl::StatusOr<PlanResult> result =
-        CreatePortfolioPlanner(members->members, order.planner,
-                               FrameworkCatalogue(),
-                               order.parallelizer == kSuitableParallelizers
-                                   ? MembersAsked::kSuitable
-                                   : MembersAsked::kAll)
-            ->Plan(order.request, monitor);
+        PlanOnce(*members, order, monitor, budget);
     if (result.ok()) {
       AddNotes(*members, unfit, result->notes);
       result->stats.truncated |= !unfit.empty() || !members->withheld.empty();
@@ -205,11 +221,13 @@ absl::StatusOr<Outcome> PlanWithFitMembers(
 absl::StatusOr<PlanFile> RunPlan(WorkerPool& pool, PlanOrder order,
                                  PlanningMonitor& monitor,
                                  const std::function<bool()>& should_stop,
-                                 QueryLog* log, const BatchShare& share,
+                                 const PlanLimits& limits, QueryLog* log,
+                                 const BatchShare& share,
                                  const WaitHooks& hooks) {
-  TANGRAM_ASSIGN_OR_RETURN(
-      Outcome outcome,
-      PlanWithFitMembers(pool, order, monitor, should_stop, log, share, hooks));
+  PlanBudget budget(limits);
+  TANGRAM_ASSIGN_OR_RETURN(Outcome outcome,
+                           PlanWithFitMembers(pool, order, monitor, should_stop,
+                                              budget, log, share, hooks));
   const Members& members = outcome.members;
   PlanFile file =
       AnsweredRequest(std::move(order.request), std::move(outcome.result));

@@ -7,6 +7,7 @@
 #include "common/wire/plan_file.h"
 #include "coordinator/dispatch/remote_slice_plan_source.h"
 #include "coordinator/dispatch/worker_pool.h"
+#include "coordinator/planning/plan_budget.h"
 #include "coordinator/planning/plan_request_wire.h"
 #include "coordinator/planning/planning_monitor.h"
 
@@ -14,7 +15,8 @@ namespace tangram {
 
 // Plans one order with slice plans from the workers of `pool`, of which it gets
 // its part of `share`. Errors: those of the planner; kUnavailable if no worker
-// offers the parallelizer; kCancelled soon after `should_stop` returns true.
+// offers the parallelizer; kCancelled soon after `should_stop` returns true;
+// kResourceExhausted if the plan exceeds `limits`.
 // `log` may be null.
 //
 // If the workers of one version of a parallelizer fail and others offer another
@@ -25,7 +27,8 @@ namespace tangram {
 absl::StatusOr<PlanFile> RunPlan(WorkerPool& pool, PlanOrder order,
                                  PlanningMonitor& monitor,
                                  const std::function<bool()>& should_stop,
-                                 QueryLog* log, const BatchShare& share,
+                                 const PlanLimits& limits, QueryLog* log,
+                                 const BatchShare& share,
                                  const WaitHooks& hooks = {});
 
 }  // namespace tangram

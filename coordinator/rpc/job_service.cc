@@ -3,9 +3,13 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/server_callback.h>
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -13,12 +17,18 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/sync/mutex.h"
+#include "common/wire/error_details.h"
 #include "common/wire/grpc_status.h"
 #include "common/wire/trace_wire.h"
 #include "coordinator/auth/call_gate.h"
+#include "coordinator/rpc/job_filter.h"
+#include "coordinator/rpc/job_masks.h"
 #include "coordinator/rpc/job_names.h"
 #include "coordinator/rpc/job_wire.h"
+#include "coordinator/rpc/page_token.h"
 #include "coordinator/rpc/received_message.h"
+#include "coordinator/rpc/request_differences.h"
+#include "coordinator/rpc/wait_job.h"
 #include "coordinator/rpc/watch_job.h"
 #include "tangram/v1/job_service.grpc.pb.h"
 
@@ -32,7 +42,28 @@ using RawJobs = v1::Jobs::WithRawCallbackMethod_SubmitJob<
             v1::Jobs::WithRawCallbackMethod_ListJobs<
                 v1::Jobs::WithRawCallbackMethod_WatchJob<
                     v1::Jobs::WithRawCallbackMethod_GetJobTrace<
-                        v1::Jobs::Service>>>>>>;
+                        v1::Jobs::WithRawCallbackMethod_WaitJob<
+                            v1::Jobs::WithRawCallbackMethod_UpdateJob<
+                                v1::Jobs::WithRawCallbackMethod_RetryJob<
+                                    v1::Jobs::WithRawCallbackMethod_DeleteJob<
+                                        v1::Jobs::Service>>>>>>>>>>;
+
+// Jobs that one call of ListJobs reads at most while it looks for those that a
+// filter takes. Beyond them, a page has fewer jobs and a token.
+constexpr int kMaxReadJobs = 5000;
+constexpr int kReadAtOnce = 500;
+// A tenant at its limit has a place again when a call or a job ends.
+constexpr double kBusyDelayS = 5;
+
+// Says what in a request differs from that of the job with its id.
+absl::Status OtherRequest(const std::string& name, const Job& kept,
+                          const Job& asked) {
+  std::string differences = RequestDifferences(kept.request, asked.request);
+  if (differences.empty()) differences = "its encoding";
+  return absl::AlreadyExistsError(absl::StrCat(
+      "job_id: \"", name, "\" is another request, which differs in ",
+      differences, "; expected a new id"));
+}
 
 class JobService : public RawJobs {
  public:
@@ -41,8 +72,12 @@ class JobService : public RawJobs {
   grpc::ServerUnaryReactor* SubmitJob(grpc::CallbackServerContext* context,
                                       const grpc::ByteBuffer* request,
                                       grpc::ByteBuffer* response) override {
+    const absl::StatusOr<Caller> submitter =
+        CallerOf(parts_.authenticator, *context);
+    if (!submitter.ok()) return Refuse(context, submitter.status());
     // Counts the bytes while the call waits for its turn.
-    auto memory = parts_.budget.Take(static_cast<int64_t>(request->Length()));
+    auto memory = parts_.budget.Take(static_cast<int64_t>(request->Length()),
+                                     submitter->tenant);
     if (!memory.ok()) return Refuse(context, memory.status());
     return Run(context, [this, request, response,
                          memory = std::make_shared<MemoryBudget::Share>(
@@ -63,10 +98,72 @@ class JobService : public RawJobs {
         context, *request, *response,
         [this](const v1::GetJobRequest& get,
                const Caller& caller) -> absl::StatusOr<v1::Job> {
+          TANGRAM_RETURN_IF_ERROR(CheckReadMask(get.read_mask()));
           TANGRAM_ASSIGN_OR_RETURN(const std::string id,
                                    JobIdOf(get.job_id(), caller));
           TANGRAM_ASSIGN_OR_RETURN(const Job job, parts_.store.Get(id));
+          v1::Job message = ToProto(job, caller);
+          if (NamesRequest(get.read_mask())) {
+            message.mutable_request()->ParseFromString(job.request);
+          }
+          ApplyReadMask(get.read_mask(), message);
+          return message;
+        });
+  }
+
+  grpc::ServerUnaryReactor* WaitJob(grpc::CallbackServerContext* context,
+                                    const grpc::ByteBuffer* request,
+                                    grpc::ByteBuffer* response) override {
+    return StartWait({.store = parts_.store,
+                      .watchers = parts_.watchers,
+                      .quota = parts_.quota},
+                     parts_.now_s, *request,
+                     CallerOf(parts_.authenticator, *context), *response);
+  }
+
+  grpc::ServerUnaryReactor* UpdateJob(grpc::CallbackServerContext* context,
+                                      const grpc::ByteBuffer* request,
+                                      grpc::ByteBuffer* response) override {
+    return Answer<v1::UpdateJobRequest>(
+        context, *request, *response,
+        [this](const v1::UpdateJobRequest& update,
+               const Caller& caller) -> absl::StatusOr<v1::Job> {
+          TANGRAM_ASSIGN_OR_RETURN(const std::string id,
+                                   JobIdOf(update.job().job_id(), caller));
+          TANGRAM_ASSIGN_OR_RETURN(const JobChanges changes, ChangesOf(update));
+          TANGRAM_ASSIGN_OR_RETURN(const Job job,
+                                   parts_.store.Update(id, changes));
+          parts_.on_changed();
           return ToProto(job, caller);
+        });
+  }
+
+  grpc::ServerUnaryReactor* RetryJob(grpc::CallbackServerContext* context,
+                                     const grpc::ByteBuffer* request,
+                                     grpc::ByteBuffer* response) override {
+    return Answer<v1::RetryJobRequest>(
+        context, *request, *response,
+        [this](const v1::RetryJobRequest& retry, const Caller& caller) {
+          return Retry(retry, caller);
+        });
+  }
+
+  grpc::ServerUnaryReactor* DeleteJob(grpc::CallbackServerContext* context,
+                                      const grpc::ByteBuffer* request,
+                                      grpc::ByteBuffer* response) override {
+    return Answer<v1::DeleteJobRequest>(
+        context, *request, *response,
+        [this](const v1::DeleteJobRequest& deletion, const Caller& caller)
+            -> absl::StatusOr<google::protobuf::Empty> {
+          absl::Status status = JobIdOf(deletion.job_id(), caller).status();
+          if (status.ok()) {
+            status = parts_.store.Delete(*JobIdOf(deletion.job_id(), caller));
+          }
+          if (absl::IsNotFound(status) && deletion.allow_missing()) {
+            status = absl::OkStatus();
+          }
+          TANGRAM_RETURN_IF_ERROR(status);
+          return google::protobuf::Empty();
         });
   }
 
@@ -127,7 +224,7 @@ class JobService : public RawJobs {
         memory.Resize(static_cast<int64_t>(bytes.Length()) + unfolded));
     v1::SubmitJobRequest request;
     TANGRAM_RETURN_IF_ERROR(ParseMessage(bytes, request));
-    return FromProto(request);
+    return FromProto(request, parts_.unix_now_s(), parts_.webhooks);
   }
 
   absl::StatusOr<v1::Trace> GetTrace(const std::string& name,
@@ -142,6 +239,53 @@ class JobService : public RawJobs {
           "ran"));
     }
     return ToProto(tracer->ToTrace());
+  }
+
+  template <typename Request>
+  static std::string NameIn(const Request& request) {
+    if constexpr (std::is_same_v<Request, v1::UpdateJobRequest>) {
+      return request.job().job_id();
+    } else if constexpr (std::is_same_v<Request, v1::ListJobsRequest>) {
+      return "";
+    } else {
+      return request.job_id();
+    }
+  }
+  // Names the job in errors that are about one.
+  static absl::Status AboutJob(absl::Status status, const std::string& name) {
+    const bool is_about_it =
+        absl::IsNotFound(status) || absl::IsAlreadyExists(status) ||
+        absl::IsFailedPrecondition(status) || absl::IsDataLoss(status);
+    if (!is_about_it || name.empty()) return status;
+    return WithResource(std::move(status), "tangram.v1.Job", name);
+  }
+
+  absl::StatusOr<v1::Job> Retry(const v1::RetryJobRequest& request,
+                                const Caller& caller) {
+    TANGRAM_RETURN_IF_ERROR(CheckJobTime("timeout_s", request.timeout_s()));
+    TANGRAM_ASSIGN_OR_RETURN(const std::string id,
+                             JobIdOf(request.job_id(), caller));
+    const MutexLock lock(submit_mutex_);
+    TANGRAM_ASSIGN_OR_RETURN(const JobPulse pulse, parts_.store.Pulse(id));
+    // It takes a place among the unfinished jobs again.
+    if (IsFinished(pulse.state)) {
+      TANGRAM_RETURN_IF_ERROR(CheckRoom(TenantOf(id)));
+    }
+    const double deadline_s =
+        request.timeout_s() > 0 ? parts_.unix_now_s() + request.timeout_s() : 0;
+    TANGRAM_ASSIGN_OR_RETURN(const Job job, parts_.store.Retry(id, deadline_s));
+    parts_.on_changed();
+    parts_.watchers.Notify(id);
+    return ToProto(job, caller);
+  }
+
+  absl::Status CheckRoom(const std::string& tenant) {
+    TANGRAM_ASSIGN_OR_RETURN(const TenantUsage usage,
+                             parts_.store.Usage(tenant));
+    absl::Status full = parts_.quota.CheckJobs(tenant, usage);
+    if (full.ok()) return full;
+    parts_.on_refused(tenant, "jobs");
+    return WithRetryDelay(std::move(full), kBusyDelayS);
   }
 
   // Runs `task` with the caller, on the executor. Ends the call with the status
@@ -159,8 +303,10 @@ class JobService : public RawJobs {
         });
     if (job.has_value()) return reactor;
     parts_.on_refused(tenant, "calls");
-    return Refuse(context, absl::ResourceExhaustedError(
-                               "too many calls at once; ask again later"));
+    return Refuse(context,
+                  WithRetryDelay(absl::ResourceExhaustedError(
+                                     "too many calls at once; ask again later"),
+                                 1));
   }
 
   static grpc::ServerUnaryReactor* Refuse(grpc::CallbackServerContext* context,
@@ -185,26 +331,26 @@ class JobService : public RawJobs {
                          task = std::move(task)](const Caller& caller) {
       const auto answer = task(request, caller);
       if (answer.ok()) response = SerializeMessage(*answer);
-      return answer.status();
+      return AboutJob(answer.status(), NameIn(request));
     });
   }
 
   absl::StatusOr<Job> Submit(Job job, const std::string& tenant) {
+    const std::string name = job.id;
     job.id = JobId(tenant, job.id);
     job.share_key = tenant;
     // Keeps two calls at once from both taking the last place.
     const MutexLock lock(submit_mutex_);
     // A job that exists already takes no new place.
     if (absl::IsNotFound(parts_.store.Pulse(job.id).status())) {
-      TANGRAM_ASSIGN_OR_RETURN(const int unfinished,
-                               parts_.store.CountUnfinished(tenant));
-      if (absl::Status full = parts_.quota.CheckJobs(tenant, unfinished);
-          !full.ok()) {
-        parts_.on_refused(tenant, "jobs");
-        return full;
-      }
+      TANGRAM_RETURN_IF_ERROR(CheckRoom(tenant));
     }
-    TANGRAM_ASSIGN_OR_RETURN(Job kept, parts_.store.Submit(job));
+    absl::StatusOr<Job> submitted = parts_.store.Submit(job);
+    if (absl::IsAlreadyExists(submitted.status())) {
+      TANGRAM_ASSIGN_OR_RETURN(const Job other, parts_.store.Get(job.id));
+      return AboutJob(OtherRequest(name, other, job), name);
+    }
+    TANGRAM_ASSIGN_OR_RETURN(Job kept, std::move(submitted));
     // Whoever does not wait for the job must learn that it will never run.
     if (absl::IsDataLoss(kept.error)) return kept.error;
     return kept;
@@ -212,23 +358,59 @@ class JobService : public RawJobs {
 
   absl::StatusOr<v1::ListJobsResponse> List(const v1::ListJobsRequest& request,
                                             const Caller& caller) {
-    v1::ListJobsResponse response;
+    TANGRAM_RETURN_IF_ERROR(CheckReadMask(request.read_mask()));
+    TANGRAM_ASSIGN_OR_RETURN(const JobPredicate takes,
+                             ParseJobFilter(request.filter()));
     TANGRAM_ASSIGN_OR_RETURN(JobFilter filter, FromProto(request));
-    // Asks for one job more than a page, to learn whether there is another
-    // page.
-    const size_t page_size = filter.limit++;
     if (!caller.roles.Has(Role::kOperate)) filter.tenant = caller.tenant;
-    if (!filter.before_id.empty()) {
-      TANGRAM_ASSIGN_OR_RETURN(filter.before_id,
-                               JobIdOf(filter.before_id, caller));
+    const std::string query = QueryOf(request);
+    if (!request.page_token().empty()) {
+      TANGRAM_ASSIGN_OR_RETURN(filter.after,
+                               ParsePageToken(request.page_token(), query));
+      TANGRAM_ASSIGN_OR_RETURN(filter.after->id,
+                               JobIdOf(filter.after->id, caller));
     }
-    TANGRAM_ASSIGN_OR_RETURN(std::vector<Job> jobs, parts_.store.List(filter));
-    if (jobs.size() > page_size) {
-      jobs.pop_back();
-      response.set_next_page_token(JobNameFor(jobs.back().id, caller));
+    const int page_size = std::exchange(filter.limit, kReadAtOnce);
+    // One job more than a page tells whether there is another page.
+    if (request.filter().empty()) filter.limit = page_size + 1;
+    v1::ListJobsResponse response;
+    std::optional<JobCursor> last;  // The last job that was looked at.
+    for (int read = 0; read < kMaxReadJobs; read += filter.limit) {
+      TANGRAM_ASSIGN_OR_RETURN(const std::vector<Job> jobs,
+                               parts_.store.List(filter));
+      for (const Job& job : jobs) {
+        const std::string name = JobNameFor(job.id, caller);
+        if (takes(job, name)) {
+          if (response.jobs_size() == page_size) {
+            SetToken(*last, query, caller, response);
+            return response;
+          }
+          v1::Job& message = *response.add_jobs();
+          message = ToProto(job, caller);
+          ApplyReadMask(request.read_mask(), message);
+        }
+        last = CursorAt(job, filter.order);
+      }
+      if (static_cast<int>(jobs.size()) < filter.limit) return response;
+      filter.after = last;
     }
-    for (const Job& job : jobs) *response.add_jobs() = ToProto(job, caller);
+    SetToken(*last, query, caller, response);
     return response;
+  }
+
+  // Returns the fields that all pages of a list have in common.
+  static std::string QueryOf(const v1::ListJobsRequest& request) {
+    v1::ListJobsRequest query;
+    query.set_filter(request.filter());
+    query.set_order_by(request.order_by());
+    *query.mutable_states() = request.states();
+    return query.SerializeAsString();
+  }
+
+  static void SetToken(JobCursor last, const std::string& query,
+                       const Caller& caller, v1::ListJobsResponse& response) {
+    last.id = JobNameFor(last.id, caller);
+    response.set_next_page_token(PageTokenOf(last, query));
   }
 
   const JobServiceParts parts_;

@@ -7,6 +7,7 @@
 #include "coordinator/auth/authenticator.h"
 #include "coordinator/dispatch/fair_executor.h"
 #include "coordinator/rpc/job_watchers.h"
+#include "coordinator/rpc/job_wire.h"
 #include "coordinator/rpc/memory_budget.h"
 #include "coordinator/rpc/tenant_quota.h"
 #include "coordinator/store/job_store.h"
@@ -29,6 +30,9 @@ struct JobServiceParts {
   Authenticator& authenticator;
   TenantQuota& quota;
   MemoryBudget& budget;  // Memory of requests while they are submitted.
+  WebhookRules webhooks;
+  std::function<double()> now_s;       // Never goes back.
+  std::function<double()> unix_now_s;  // Since 1970.
   // Called when a job of a tenant was refused.
   std::function<void(const std::string& tenant, const char* reason)> on_refused;
 };

@@ -16,6 +16,7 @@
 #include "common/obs/log.h"
 #include "common/obs/sparse_warning.h"
 #include "common/sync/mutex.h"
+#include "common/wire/error_details.h"
 #include "common/wire/grpc_status.h"
 #include "coordinator/auth/call_gate.h"
 #include "coordinator/planning/plan_request_wire.h"
@@ -25,6 +26,9 @@
 
 namespace tangram {
 namespace {
+
+// Time after which a place in the queue is likely to be free.
+constexpr double kBusyDelayOfPlansS = 2;
 
 absl::StatusOr<PlanOrder> Decode(const grpc::ByteBuffer& request) {
   v1::PlanRequest message;
@@ -81,9 +85,10 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
       return WriteNextAndUnlock();  // The first update: queued.
     }
     mutex_.unlock();
-    Refuse(
-        absl::ResourceExhaustedError("too many plans at once; ask again later"),
-        "queue");
+    Refuse(WithRetryDelay(absl::ResourceExhaustedError(
+                              "too many plans at once; ask again later"),
+                          kBusyDelayOfPlansS),
+           "queue");
   }
 
   void OnWriteDone(bool) override {
@@ -136,22 +141,32 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
         const int64_t unfolded,
         MeasureMessage(request, *v1::PlanRequest::descriptor(),
                        parts_.budget.max_bytes()));
-    TANGRAM_ASSIGN_OR_RETURN(memory_, parts_.budget.Take(length + unfolded));
+    TANGRAM_ASSIGN_OR_RETURN(memory_,
+                             parts_.budget.Take(length + unfolded, tenant_));
     TANGRAM_ASSIGN_OR_RETURN(order_, Decode(request));
+    order_skips_cache_ = order_.skip_cache;
     request_ = request;
     // Texts for people take at most as much as the bytes.
     return memory_.Resize(2 * length + BytesOf(order_));
   }
 
-  bool ShouldStop() const { return is_cancelled_ || parts_.must_stop(); }
+  bool ShouldStop() const {
+    return is_cancelled_ || IsOverLimit() || parts_.must_stop();
+  }
+  bool IsOverLimit() const {
+    return parts_.max_plan_s > 0 &&
+           parts_.now_s() - began_s_ > parts_.max_plan_s;
+  }
 
   void Run() {
+    began_s_ = parts_.now_s();
     const absl::StatusOr<PlanFile> file = RunRecordedPlan(
         {.pool = parts_.pool,
          .metrics = parts_.metrics,
          .turns = parts_.turns,
          .now_s = parts_.now_s,
-         .cost_limits = parts_.cost_limits},
+         .cost_limits = parts_.cost_limits,
+         .limits = parts_.limits},
         std::move(order_),
         {.name = client_,
          .report = [this](const PlanningProgress& now) { Report(now); },
@@ -174,13 +189,18 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   void Keep(const PlanFile& file, const grpc::ByteBuffer& result) {
     // Keeps the answer only if the adapters have not changed since planning
     // began.
-    if (!file.result.stats.truncated &&
+    if (!file.result.stats.truncated && !order_skips_cache_ &&
         scope_.adapters == parts_.pool.OfferedAdapters()) {
       parts_.cache.Insert(scope_, request_, result);
     }
   }
 
   absl::Status WhyCancelled() const {
+    if (!is_cancelled_ && IsOverLimit()) {
+      return absl::DeadlineExceededError(absl::StrCat(
+          "no plan within ", parts_.max_plan_s,
+          " s (--max_plan_s); ask for a coarser one, or submit a job"));
+    }
     if (!is_cancelled_) {
       return absl::UnavailableError("the coordinator is shutting down");
     }
@@ -226,7 +246,9 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   SparseKinds& refusals_;  // Log of refusals, by status code.
   PlanOrder order_;
   grpc::ByteBuffer request_;
-  PlanScope scope_;     // Scope of the answer in the cache.
+  PlanScope scope_;  // Scope of the answer in the cache.
+  bool order_skips_cache_ = false;
+  double began_s_ = 0;
   std::string client_;  // For the log.
   std::string tenant_;
   std::shared_ptr<void> place_;  // Place in the quota of the tenant's calls.

@@ -36,6 +36,8 @@ struct PlannerServiceParts {
   MemoryBudget& budget;  // Memory of requests, from their arrival to their end.
   bool share_answers = false;  // Shares answers among tenants.
   CostLimits cost_limits;
+  double max_plan_s = 0;  // A call that plans for longer fails; 0: no limit.
+  PlanLimits limits;
 };
 
 // Creates the service that clients call

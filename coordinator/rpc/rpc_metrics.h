@@ -1,18 +1,18 @@
 #ifndef TANGRAM_COORDINATOR_RPC_RPC_METRICS_H_
 #define TANGRAM_COORDINATOR_RPC_RPC_METRICS_H_
 
-#include "common/obs/metrics.h"
+#include <grpcpp/support/server_interceptor.h>
 
-namespace grpc {
-class ServerBuilder;
-}  // namespace grpc
+#include <memory>
+
+#include "common/obs/metrics.h"
 
 namespace tangram {
 
-// Measures the rate, errors and duration of calls by method, on the server of
-// `builder`. Leaves out the streams of workers. `metrics` must outlive the
-// server.
-void MeasureCalls(grpc::ServerBuilder& builder, Metrics& metrics);
+// Measures the rate, errors and duration of calls by method. Leaves out the
+// streams of workers. `metrics` must outlive the server.
+std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>
+CreateCallMeter(Metrics& metrics);
 
 }  // namespace tangram
 

@@ -1,15 +1,25 @@
 #include "coordinator/rpc/tenant_quota.h"
 
 #include "absl/strings/str_cat.h"
+#include "common/wire/error_details.h"
 
 namespace tangram {
 namespace {
 
 absl::Status Exhausted(const std::string& tenant, int count,
                        absl::string_view what, absl::string_view flag) {
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "tenant \"", tenant, "\" has ", count, " ", what, ", as many as ", flag,
-      " allows; ask again when one has ended"));
+  return WithRetryDelay(
+      absl::ResourceExhaustedError(absl::StrCat(
+          "tenant \"", tenant, "\" has ", count, " ", what, ", as many as ",
+          flag, " allows; ask again when one has ended")),
+      5);
+}
+
+absl::Status Full(const std::string& tenant, absl::string_view has,
+                  absl::string_view flag) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("tenant \"", tenant, "\" has ", has, ", as many as ", flag,
+                   " allows; delete ended ones"));
 }
 
 }  // namespace
@@ -27,13 +37,22 @@ absl::StatusOr<std::shared_ptr<void>> TenantQuota::BeginWatch(
 }
 
 absl::Status TenantQuota::CheckJobs(const std::string& tenant,
-                                    int unfinished_jobs) const {
-  if (limits_.max_unfinished_jobs == 0 ||
-      unfinished_jobs < limits_.max_unfinished_jobs) {
-    return absl::OkStatus();
+                                    const TenantUsage& usage) const {
+  if (limits_.max_unfinished_jobs > 0 &&
+      usage.unfinished_jobs >= limits_.max_unfinished_jobs) {
+    return Exhausted(tenant, usage.unfinished_jobs, "jobs that have not ended",
+                     "--max_jobs_per_tenant");
   }
-  return Exhausted(tenant, unfinished_jobs, "jobs that have not ended",
-                   "--max_jobs_per_tenant");
+  if (limits_.max_ended_jobs > 0 &&
+      usage.ended_jobs >= limits_.max_ended_jobs) {
+    return Full(tenant, absl::StrCat(usage.ended_jobs, " ended jobs"),
+                "--max_ended_jobs_per_tenant");
+  }
+  if (limits_.max_stored_bytes > 0 && usage.bytes >= limits_.max_stored_bytes) {
+    return Full(tenant, absl::StrCat("jobs of ", usage.bytes >> 20, " MiB"),
+                "--max_stored_mb_per_tenant");
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::shared_ptr<void>> TenantQuota::Begin(

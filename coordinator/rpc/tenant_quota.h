@@ -1,6 +1,7 @@
 #ifndef TANGRAM_COORDINATOR_RPC_TENANT_QUOTA_H_
 #define TANGRAM_COORDINATOR_RPC_TENANT_QUOTA_H_
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -10,14 +11,17 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/sync/mutex.h"
+#include "coordinator/store/job_store.h"
 
 namespace tangram {
 
 // Limits on what one tenant may have at a time; 0: no limit.
 struct TenantLimits {
   int max_unfinished_jobs = 0;
-  int max_calls = 0;    // Plan calls, waiting or running.
-  int max_watches = 0;  // Calls that watch a job.
+  int max_ended_jobs = 0;        // Those that are kept.
+  int64_t max_stored_bytes = 0;  // Size of requests and results of jobs.
+  int max_calls = 0;             // Plan calls, waiting or running.
+  int max_watches = 0;           // Calls that watch a job.
 };
 
 // Counts the calls and watches of tenants. Thread-safe.
@@ -30,9 +34,11 @@ class TenantQuota {
   absl::StatusOr<std::shared_ptr<void>> BeginCall(const std::string& tenant);
   absl::StatusOr<std::shared_ptr<void>> BeginWatch(const std::string& tenant);
 
-  // Returns kResourceExhausted if a tenant with this many unfinished jobs may
-  // not submit another.
-  absl::Status CheckJobs(const std::string& tenant, int unfinished_jobs) const;
+  // Returns kResourceExhausted if a tenant that has so much may not submit
+  // another job.
+  absl::Status CheckJobs(const std::string& tenant,
+                         const TenantUsage& usage) const;
+  const TenantLimits& limits() const { return limits_; }
 
  private:
   using Counts = std::map<std::string, int>;  // By tenant.

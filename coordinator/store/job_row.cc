@@ -10,6 +10,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
@@ -25,6 +27,7 @@ constexpr absl::string_view kOutcomeFormat = "tangram job outcome 1";
 constexpr absl::string_view kQueuedFormat = "tangram job queued 1";
 constexpr absl::string_view kRunningFormat = "tangram job running 1";
 constexpr absl::string_view kEndFormat = "tangram job end 1";
+constexpr absl::string_view kSettingsFormat = "tangram job settings 1";
 constexpr int kRowSealColumn = 13;
 constexpr int64_t kLastState = static_cast<int64_t>(JobState::kCancelled);
 constexpr int64_t kLastCode =
@@ -76,7 +79,8 @@ absl::Status CheckRow(const Job& job, absl::string_view row_seal, Seals seals) {
   if (Holds(row_seal, RowSeal(job), seals)) return absl::OkStatus();
   return absl::DataLossError(
       "state, cancel_wanted, num_attempts, losses, owner, submitted_s, "
-      "started_s or finished_s: they have another checksum");
+      "started_s, finished_s, labels, deadline_s, keep_s, webhook or ran_s: "
+      "they have another checksum");
 }
 
 absl::Status CheckSeals(const Job& job, absl::string_view submit_seal,
@@ -131,7 +135,12 @@ Job Read(const SqlRow& row) {
           .started_s = row.Double(7),
           .finished_s = row.Double(8),
           .error = absl::Status(static_cast<absl::StatusCode>(row.Int(9)),
-                                row.String(10))};
+                                row.String(10)),
+          .labels = LabelsOf(row.String(14)),
+          .deadline_s = row.Double(15),
+          .keep_s = row.Double(16),
+          .webhook = row.String(17),
+          .ran_s = row.Double(18)};
 }
 
 std::string SealOf(std::initializer_list<absl::string_view> texts,
@@ -156,16 +165,41 @@ std::string OutcomeSeal(const Job& job) {
                  static_cast<int64_t>(job.error.code())});
 }
 
+std::string LabelText(const std::map<std::string, std::string>& labels) {
+  return absl::StrJoin(labels, "\n", absl::PairFormatter("="));
+}
+
+std::map<std::string, std::string> LabelsOf(absl::string_view text) {
+  std::map<std::string, std::string> labels;
+  for (const absl::string_view line :
+       absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    const std::pair<std::string, std::string> label =
+        absl::StrSplit(line, absl::MaxSplits('=', 1));
+    labels.insert(label);
+  }
+  return labels;
+}
+
 std::string RowSeal(const Job& job) {
   const absl::string_view format = IsFinished(job.state) ? kEndFormat
                                    : job.state == JobState::kRunning
                                        ? kRunningFormat
                                        : kQueuedFormat;
-  return SealOf({format, job.id, job.owner},
-                {job.cancel_requested ? 1 : 0, job.attempts, job.losses,
-                 std::bit_cast<int64_t>(job.submitted_s),
-                 std::bit_cast<int64_t>(job.started_s),
-                 std::bit_cast<int64_t>(job.finished_s)});
+  std::string seal =
+      SealOf({format, job.id, job.owner},
+             {job.cancel_requested ? 1 : 0, job.attempts, job.losses,
+              std::bit_cast<int64_t>(job.submitted_s),
+              std::bit_cast<int64_t>(job.started_s),
+              std::bit_cast<int64_t>(job.finished_s)});
+  const bool has_settings = !job.labels.empty() || job.deadline_s != 0 ||
+                            job.keep_s != 0 || !job.webhook.empty() ||
+                            job.ran_s != 0;
+  // Rows of earlier formats have none, and keep their seals.
+  if (!has_settings) return seal;
+  return SealOf(
+      {kSettingsFormat, seal, LabelText(job.labels), job.webhook},
+      {std::bit_cast<int64_t>(job.deadline_s),
+       std::bit_cast<int64_t>(job.keep_s), std::bit_cast<int64_t>(job.ran_s)});
 }
 
 JobState StateOf(int64_t number) {
@@ -185,11 +219,12 @@ StoredJob JobOf(const SqlRow& row) {
 
 StoredJob WholeJobOf(const SqlRow& row, Seals seals) {
   Job job = Read(row);
-  job.request = row.String(14);
-  job.result = row.String(15);
+  job.request = row.String(kNumJobColumns);
+  job.result = row.String(kNumJobColumns + 1);
   absl::Status damage = CheckNumbers(row);
   if (damage.ok()) {
-    damage = CheckSeals(job, row.String(16), row.String(17), seals);
+    damage = CheckSeals(job, row.String(kNumJobColumns + 2),
+                        row.String(kNumJobColumns + 3), seals);
   }
   if (damage.ok()) damage = CheckRow(job, row.String(kRowSealColumn), seals);
   if (damage.ok()) return {.job = std::move(job)};

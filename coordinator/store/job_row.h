@@ -2,8 +2,10 @@
 #define TANGRAM_COORDINATOR_STORE_JOB_ROW_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "coordinator/store/job_store.h"
 #include "coordinator/store/sql_database.h"
 
@@ -11,15 +13,15 @@
 #define TANGRAM_JOB_COLUMNS                                                \
   "id, priority, state, cancel_wanted, num_attempts, owner, submitted_s, " \
   "started_s, finished_s, error_code, error_message, share_key, losses, "  \
-  "row_seal"
+  "state_seal, labels, deadline_s, keep_s, webhook, ran_s"
 // Likewise for WholeJobOf.
 #define TANGRAM_WHOLE_JOB_COLUMNS \
   TANGRAM_JOB_COLUMNS ", request, result, submit_seal, outcome_seal"
 
 namespace tangram {
 
-inline constexpr int kNumJobColumns = 14;
-inline constexpr int kNumWholeJobColumns = 18;
+inline constexpr int kNumJobColumns = 19;
+inline constexpr int kNumWholeJobColumns = 23;
 
 // The most attempts or losses of a job: one a second for 34 years.
 inline constexpr int64_t kMaxAttempts = (int64_t{1} << 30) - 1;
@@ -30,6 +32,10 @@ inline constexpr int64_t kMaxAttempts = (int64_t{1} << 30) - 1;
 std::string SubmitSeal(const Job& job);
 std::string OutcomeSeal(const Job& job);
 std::string RowSeal(const Job& job);
+
+// Labels as a text: "name=value" lines in order.
+std::string LabelText(const std::map<std::string, std::string>& labels);
+std::map<std::string, std::string> LabelsOf(absl::string_view text);
 
 // Returns the state of a number in a row; kFailed if it is none.
 JobState StateOf(int64_t number);

@@ -2,6 +2,7 @@
 #define TANGRAM_COORDINATOR_STORE_JOB_STORE_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,7 +43,38 @@ struct Job {
   double finished_s = 0;
   std::string result;  // Serialised tangram.v1.PlanFile if kSucceeded.
   absl::Status error;  // Set if kFailed.
+  // Settings that callers may choose and change. Names and values are made of
+  // letters, digits and "._-", and values may be empty.
+  std::map<std::string, std::string> labels;
+  // The job fails if it has not ended then; seconds since 1970; 0: never.
+  double deadline_s = 0;
+  // Time that it is kept after its end; 0: as long as others.
+  double keep_s = 0;
+  std::string webhook;  // URL that is told of its end; empty: none.
+  // Time that coordinators ran it before they put it back.
+  double ran_s = 0;
   bool operator==(const Job&) const = default;
+};
+
+// Changes of the settings of a job. Absent ones stay.
+struct JobChanges {
+  std::optional<int> priority;
+  std::optional<std::map<std::string, std::string>> labels;
+  std::optional<double> deadline_s;
+  std::optional<double> keep_s;
+};
+
+// The end of a job that its webhook has not been told of yet.
+struct DueEvent {
+  Job job;        // With its result.
+  int tries = 0;  // How often it was tried, including now.
+  bool operator==(const DueEvent&) const = default;
+};
+
+struct TenantUsage {
+  int unfinished_jobs = 0;
+  int ended_jobs = 0;
+  int64_t bytes = 0;  // Size of requests and results.
 };
 
 // A step in the progress of a job.
@@ -85,14 +117,29 @@ inline std::string TenantOf(const std::string& job_id) {
   return slash == std::string::npos ? "" : job_id.substr(0, slash);
 }
 
+struct JobOrder {
+  enum class Key { kSubmitted, kStarted, kFinished, kPriority, kId };
+  Key key = Key::kSubmitted;
+  bool descending = true;
+  bool operator==(const JobOrder&) const = default;
+};
+
+// A place in a list: behind this job. It need not exist any more.
+struct JobCursor {
+  std::string id;
+  double submitted_s = 0;
+  double key = 0;  // Value of the order's key; not used for kId.
+  bool operator==(const JobCursor&) const = default;
+};
+JobCursor CursorAt(const Job& job, const JobOrder& order);
+
 struct JobFilter {
   std::string tenant;            // A share_key; empty: all.
   std::vector<JobState> states;  // Empty: all.
   // At most this many jobs.
   int limit = 100;
-  // Lists only jobs submitted before this one, for the next page. Empty: starts
-  // with the newest.
-  std::string before_id;
+  JobOrder order;  // Between equals, that of submission.
+  std::optional<JobCursor> after;
 };
 
 // Jobs, their progress and their results, in a database that outlives the
@@ -116,7 +163,7 @@ class JobStore {
   virtual absl::StatusOr<Job> Submit(const Job& job) = 0;
   virtual absl::StatusOr<Job> Get(const std::string& id) = 0;
   virtual absl::StatusOr<JobPulse> Pulse(const std::string& id) = 0;
-  // Returns jobs, newest first, without requests and results.
+  // Returns jobs without requests and results.
   virtual absl::StatusOr<std::vector<Job>> List(const JobFilter& filter) = 0;
   // Returns the number of unfinished jobs of a tenant (a share_key; empty:
   // all).
@@ -126,43 +173,91 @@ class JobStore {
   // Returns the seconds since the oldest of them was submitted; 0: there is
   // none.
   virtual absl::StatusOr<double> OldestWaitingS() = 0;
+  virtual absl::StatusOr<TenantUsage> Usage(const std::string& tenant) = 0;
+  // Returns whether a job waits that could take the place of `running`: one of
+  // its share_key with as high a priority or, if `of_any_key`, one of another.
+  virtual absl::StatusOr<bool> HasRival(const Job& running,
+                                        bool of_any_key) = 0;
 
   // Cancels a queued job at once. The owner of a running job learns of it by
   // Renew.
   virtual absl::StatusOr<Job> Cancel(const std::string& id) = 0;
+  // Changes settings. Those of a job that has ended cannot change but for
+  // `labels` and `keep_s`: kFailedPrecondition.
+  virtual absl::StatusOr<Job> Update(const std::string& id,
+                                     const JobChanges& changes) = 0;
+  // Queues a job that failed or was cancelled again, with this deadline. Its
+  // events stay. Changes nothing if it is queued or runs.
+  // kFailedPrecondition if it has succeeded or is damaged.
+  virtual absl::StatusOr<Job> Retry(const std::string& id,
+                                    double deadline_s) = 0;
+  // Deletes a job that has ended, with its events. kFailedPrecondition if it
+  // has not.
+  virtual absl::Status Delete(const std::string& id) = 0;
+  // Deletes up to `limit` jobs of a tenant, whatever their state. Returns the
+  // number of jobs deleted. Their owners lose the leases.
+  virtual absl::StatusOr<int> Erase(const std::string& tenant, int limit) = 0;
 
   // Takes the next job that is queued or whose owner's lease has ended. If
   // others share the database and `left_s` is positive, takes only a job that
   // has waited for `left_s` seconds, and only while no coordinator runs any
   // job: one that does may only lack room. Leaves the jobs of a share_key of
   // which `owner` runs `max_of_key` or more (0: no limit), unless their
-  // priority is higher than that of all those.
+  // priority is higher than that of all those. Between jobs that are alike in
+  // all that, those come first that were never put back for a while. Leaves
+  // jobs whose deadline has passed.
   virtual absl::StatusOr<std::optional<Job>> Claim(const std::string& owner,
                                                    double lease_s,
                                                    double left_s,
                                                    int max_of_key = 0) = 0;
   // Extends the leases that still hold to `lease_s` seconds from now. Returns
-  // their jobs; `cancel_requested` tells which to cancel.
+  // their jobs; `cancel_requested` tells which to cancel. Those whose deadline
+  // has passed have a kDeadlineExceeded in `error`.
   virtual absl::StatusOr<std::vector<Job>> Renew(
       absl::Span<const JobLease> leases, double lease_s) = 0;
-  // Adds an event. Returns kFailedPrecondition, and changes nothing, if the
+  // Adds an event. If this attempt has then clearly more events than all whose
+  // coordinators were lost, the job has made progress, and the losses do not
+  // count any more. Returns kFailedPrecondition, and changes nothing, if the
   // lease is lost.
   virtual absl::Status AppendEvent(const JobLease& lease,
                                    const std::string& progress) = 0;
   // Ends a job with the state, result and error of `outcome`. Errors as
   // AppendEvent.
   virtual absl::Status Finish(const JobLease& lease, const Job& outcome) = 0;
-  // Puts a job back into the queue. Errors as AppendEvent.
-  virtual absl::Status Release(const JobLease& lease) = 0;
+  // Puts a job back into the queue. Nobody takes it for `delay_s` seconds (at
+  // most an hour). If that is not 0, others of its kind come first. Errors as
+  // AppendEvent.
+  virtual absl::Status Release(const JobLease& lease, double delay_s = 0) = 0;
+  // Fails up to `limit` jobs whose deadline has passed and that nobody runs.
+  // Returns their number.
+  virtual absl::StatusOr<int> EndOverdue(int limit) = 0;
 
   // Returns the events of a job with a number above `after`, in order.
   virtual absl::StatusOr<std::vector<JobEvent>> EventsAfter(
       const std::string& id, int64_t after) = 0;
 
-  // Deletes up to `limit` jobs that ended more than `age_s` seconds ago, with
-  // their events. Returns the number of jobs deleted.
+  // Takes the end of a job with a webhook that is due. Until SettleEvent, it is
+  // due again after 10 s, and four times as long each further time, up to 6
+  // hours. After kMaxEventTries it is due no more.
+  virtual absl::StatusOr<std::optional<DueEvent>> TakeDueEvent() = 0;
+  // The event is due no more. Does nothing if there is no such job.
+  virtual absl::Status SettleEvent(const std::string& id) = 0;
+
+  // Deletes up to `limit` jobs that ended more than `age_s` seconds ago, or
+  // their own `keep_s`, with their events. Returns the number of jobs deleted.
+  // 0 for `age_s`: only those with a `keep_s`.
+  //
+  // The time is that of a clock kept in the database, which follows the true
+  // one, but never goes back, and by at most kMaxForgetStepS forward with each
+  // call. So a clock that jumps years ahead deletes nothing for days.
   virtual absl::StatusOr<int> Forget(double age_s, int limit) = 0;
 };
+
+inline constexpr int kMaxEventTries = 8;
+// Calls come once a second, so the clock catches up ten times as fast as time
+// passes: a coordinator that was away for a month deletes what is old after
+// three days.
+inline constexpr double kMaxForgetStepS = 10;
 
 }  // namespace tangram
 

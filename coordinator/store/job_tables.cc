@@ -80,6 +80,37 @@ constexpr char kRowSeals[] = R"(
   ALTER TABLE jobs RENAME COLUMN attempts TO num_attempts;
   ALTER TABLE jobs RENAME COLUMN cancel_requested TO cancel_wanted;
 )";
+// Settings of jobs, and what the store keeps about them: when one that was put
+// back may be taken, the bytes of request and result, the events of the attempt
+// and of the longest one that lost its coordinator, and when its webhook is
+// told. Earlier coordinators would not seal the settings, so a new name stops
+// them, as above. `job_clock` is the time by which jobs are deleted.
+constexpr char kSettings[] = R"(
+  ALTER TABLE jobs RENAME COLUMN row_seal TO state_seal;
+  ALTER TABLE jobs ADD COLUMN labels TEXT NOT NULL DEFAULT '';
+  ALTER TABLE jobs ADD COLUMN deadline_s DOUBLE PRECISION NOT NULL DEFAULT 0;
+  ALTER TABLE jobs ADD COLUMN keep_s DOUBLE PRECISION NOT NULL DEFAULT 0;
+  ALTER TABLE jobs ADD COLUMN webhook TEXT NOT NULL DEFAULT '';
+  ALTER TABLE jobs ADD COLUMN ran_s DOUBLE PRECISION NOT NULL DEFAULT 0;
+  ALTER TABLE jobs ADD COLUMN not_before_s DOUBLE PRECISION NOT NULL DEFAULT 0;
+  ALTER TABLE jobs ADD COLUMN bytes BIGINT NOT NULL DEFAULT 0;
+  ALTER TABLE jobs ADD COLUMN attempt_events BIGINT NOT NULL DEFAULT 0;
+  ALTER TABLE jobs ADD COLUMN furthest_events BIGINT NOT NULL DEFAULT 0;
+  ALTER TABLE jobs ADD COLUMN event_due_s DOUBLE PRECISION NOT NULL DEFAULT 0;
+  ALTER TABLE jobs ADD COLUMN event_tries BIGINT NOT NULL DEFAULT 0;
+  UPDATE jobs SET bytes = length(request) + length(result);
+  CREATE INDEX jobs_by_time ON jobs (submitted_s, sequence);
+  CREATE INDEX jobs_of_key_by_time ON jobs (share_key, submitted_s, sequence);
+  CREATE INDEX jobs_used ON jobs (share_key, state, bytes);
+  CREATE INDEX jobs_with_deadline ON jobs (deadline_s)
+    WHERE state < 2 AND deadline_s > 0;
+  CREATE INDEX jobs_kept ON jobs ((finished_s + keep_s))
+    WHERE state > 1 AND keep_s > 0;
+  CREATE INDEX jobs_to_tell ON jobs (event_due_s) WHERE event_due_s > 0;
+  CREATE TABLE job_clock (
+    id BIGINT PRIMARY KEY,
+    now_s DOUBLE PRECISION NOT NULL);
+)";
 // The first version whose rows have all seals.
 constexpr int64_t kSealedFormat = 7;
 
@@ -89,8 +120,8 @@ constexpr int64_t kMaxSequence = int64_t{1} << 62;
 
 std::vector<std::string> Steps(const SqlDialect& dialect) {
   std::vector<std::string> steps;
-  for (const char* step :
-       {kTables, kShares, kLosses, kIndexes, kSeals, kEndSeals, kRowSeals}) {
+  for (const char* step : {kTables, kShares, kLosses, kIndexes, kSeals,
+                           kEndSeals, kRowSeals, kSettings}) {
     steps.push_back(absl::StrReplaceAll(
         step, {{"{sequence}", dialect.sequence}, {"{blob}", dialect.blob}}));
   }
@@ -110,7 +141,10 @@ constexpr char kOdd[] =
     "typeof(state) <> 'integer' OR typeof(cancel_wanted) <> 'integer' OR "
     "typeof(num_attempts) <> 'integer' OR typeof(losses) <> 'integer' OR "
     "typeof(error_code) <> 'integer' OR typeof(submitted_s) <> 'real' OR "
-    "typeof(started_s) <> 'real' OR typeof(finished_s) <> 'real'";
+    "typeof(started_s) <> 'real' OR typeof(finished_s) <> 'real' OR "
+    "typeof(labels) <> 'text' OR typeof(webhook) <> 'text' OR "
+    "typeof(deadline_s) <> 'real' OR typeof(keep_s) <> 'real' OR "
+    "typeof(ran_s) <> 'real'";
 
 // An error of a statement that every sound database runs is damage. Statements
 // themselves tell operators nothing; SQLite's follow in parentheses, those of
@@ -177,8 +211,11 @@ absl::Status Repair(SqlDatabase& database, int64_t sequence, double now_s,
 // Returns kDataLoss if a table has other columns or numbers than ours.
 absl::Status CheckTables(SqlDatabase& database) {
   for (const char* read : {"SELECT " TANGRAM_WHOLE_JOB_COLUMNS
-                           ", sequence, lease_until_s, last_event "
+                           ", sequence, lease_until_s, last_event, "
+                           "not_before_s, bytes, attempt_events, "
+                           "furthest_events, event_due_s, event_tries "
                            "FROM jobs LIMIT 1",
+                           "SELECT id, now_s FROM job_clock",
                            "SELECT job_id, number, progress "
                            "FROM events LIMIT 1"}) {
     TANGRAM_RETURN_IF_ERROR(
@@ -243,19 +280,40 @@ absl::Status WriteJob(SqlDatabase& database, int64_t sequence, const Job& job) {
   const std::string submit_seal = SubmitSeal(job);
   const std::string outcome_seal = OutcomeSeal(job);
   const std::string row_seal = RowSeal(job);
+  const std::string labels = LabelText(job.labels);
   return database.Run(
       "UPDATE jobs SET id = ?2, priority = ?3, state = ?4, "
       "cancel_wanted = ?5, num_attempts = ?6, owner = ?7, submitted_s = ?8, "
       "started_s = ?9, finished_s = ?10, error_code = ?11, "
       "error_message = ?12, share_key = ?13, losses = ?14, request = ?15, "
-      "result = ?16, submit_seal = ?17, outcome_seal = ?18, row_seal = ?19 "
-      "WHERE sequence = ?1",
-      {sequence, job.id, int64_t{job.priority}, static_cast<int64_t>(job.state),
-       int64_t{job.cancel_requested}, int64_t{job.attempts}, job.owner,
-       job.submitted_s, job.started_s, job.finished_s,
-       static_cast<int64_t>(job.error.code()), Blob{job.error.message()},
-       job.share_key, int64_t{job.losses}, Blob{job.request}, Blob{job.result},
-       Blob{submit_seal}, Blob{outcome_seal}, Blob{row_seal}});
+      "result = ?16, submit_seal = ?17, outcome_seal = ?18, "
+      "state_seal = ?19, labels = ?20, deadline_s = ?21, keep_s = ?22, "
+      "webhook = ?23, ran_s = ?24, bytes = ?25 WHERE sequence = ?1",
+      {sequence,
+       job.id,
+       int64_t{job.priority},
+       static_cast<int64_t>(job.state),
+       int64_t{job.cancel_requested},
+       int64_t{job.attempts},
+       job.owner,
+       job.submitted_s,
+       job.started_s,
+       job.finished_s,
+       static_cast<int64_t>(job.error.code()),
+       Blob{job.error.message()},
+       job.share_key,
+       int64_t{job.losses},
+       Blob{job.request},
+       Blob{job.result},
+       Blob{submit_seal},
+       Blob{outcome_seal},
+       Blob{row_seal},
+       labels,
+       job.deadline_s,
+       job.keep_s,
+       job.webhook,
+       job.ran_s,
+       static_cast<int64_t>(job.request.size() + job.result.size())});
 }
 
 }  // namespace tangram

@@ -13,8 +13,12 @@
 #include "common/base/status_macros.h"
 #include "common/obs/sparse_warning.h"
 #include "common/sync/mutex.h"
+#include "coordinator/store/change_job.h"
+#include "coordinator/store/delete_jobs.h"
+#include "coordinator/store/job_events.h"
 #include "coordinator/store/job_row.h"
 #include "coordinator/store/job_tables.h"
+#include "coordinator/store/read_job_list.h"
 
 namespace tangram {
 namespace {
@@ -50,18 +54,23 @@ namespace {
       owner, now) ") < " most                                            \
                   " OR priority > (SELECT MAX(mine.priority)" IS_OF_KEY( \
                       owner, now) "))"
-// The first ?2 of the jobs that ended before ?1.
-#define OLD_JOBS                                                             \
-  " FROM jobs WHERE state > 1 AND finished_s > 0 AND finished_s < ?1 ORDER " \
-  "BY finished_s LIMIT ?2"
+// Jobs that may begin at the time `now`: their deadline has not passed, and
+// they were not put back for longer. More than an hour is damage: nobody asks
+// for it.
+#define MAY_BEGIN(now)                    \
+  "NOT deadline_s BETWEEN 1e-9 AND " now  \
+  " AND NOT (state = 0 AND not_before_s " \
+  "BETWEEN " now " AND " now " + 3600)"
 // The row of a lease that holds.
 #define IS_HELD "id = ?1 AND owner = ?2 AND num_attempts = ?3 AND state = 1"
 
-absl::Status NoSuchJob(const std::string& id) {
-  return absl::NotFoundError(absl::StrCat("job_id: \"", id, "\" is unknown"));
-}
+// An attempt has got further than the others if it has so many more events,
+// and such a part more. Two attempts that die at the same place differ by less.
+constexpr double kProgressEvents = 5;
+constexpr double kProgressFactor = 1.2;
 
-int64_t Number(JobState state) { return static_cast<int64_t>(state); }
+// A lag of the clock of Forget that the log tells.
+constexpr double kWarnedLagS = 3600;
 
 class SqlJobStore : public JobStore {
  public:
@@ -86,16 +95,24 @@ class SqlJobStore : public JobStore {
     Job queued{.id = job.id,
                .request = job.request,
                .priority = job.priority,
-               .share_key = job.share_key};
+               .share_key = job.share_key,
+               .labels = job.labels,
+               .deadline_s = job.deadline_s,
+               .keep_s = job.keep_s,
+               .webhook = job.webhook};
     TANGRAM_ASSIGN_OR_RETURN(queued.submitted_s, Now());
     const std::string submit_seal = SubmitSeal(queued);
     const std::string row_seal = RowSeal(queued);
+    const std::string labels = LabelText(queued.labels);
     TANGRAM_RETURN_IF_ERROR(database_->Run(
         "INSERT INTO jobs (id, request, priority, share_key, state, "
-        "submitted_s, submit_seal, row_seal) VALUES (?1, ?2, ?3, ?4, 0, ?5, "
-        "?6, ?7) ON CONFLICT (id) DO NOTHING",
+        "submitted_s, submit_seal, state_seal, labels, deadline_s, keep_s, "
+        "webhook, bytes) VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?9, ?10, "
+        "?11, ?12) ON CONFLICT (id) DO NOTHING",
         {job.id, Blob{job.request}, int64_t{job.priority}, job.share_key,
-         queued.submitted_s, Blob{submit_seal}, Blob{row_seal}}));
+         queued.submitted_s, Blob{submit_seal}, Blob{row_seal}, labels,
+         job.deadline_s, job.keep_s, job.webhook,
+         static_cast<int64_t>(job.request.size())}));
     TANGRAM_ASSIGN_OR_RETURN(StoredJob kept, FindWhole(job.id));
     // Nobody knows what a damaged one asked, also once it has ended.
     if (absl::IsDataLoss(kept.job.error) || kept.job.request == job.request) {
@@ -125,25 +142,26 @@ class SqlJobStore : public JobStore {
 
   absl::StatusOr<std::vector<Job>> List(const JobFilter& filter) override {
     const MutexLock lock(mutex_);
-    int64_t before = INT64_MAX;
-    if (!filter.before_id.empty()) {
-      TANGRAM_ASSIGN_OR_RETURN(before, SequenceOf(filter.before_id));
-    }
-    int64_t wanted = 0;  // One bit for each state.
-    for (const JobState state : filter.states) wanted |= 1 << Number(state);
-    if (filter.states.empty()) wanted = -1;
-    std::vector<SqlValue> values = {before, wanted, int64_t{filter.limit}};
-    if (!filter.tenant.empty()) values.emplace_back(filter.tenant);
-    std::vector<Job> jobs;
-    TANGRAM_RETURN_IF_ERROR(database_->Run(
-        absl::StrCat("SELECT " TANGRAM_JOB_COLUMNS
-                     " FROM jobs WHERE sequence < ?1 AND "
-                     "((?2 >> CASE WHEN state BETWEEN 0 AND 4 THEN "
-                     "CAST(state AS INTEGER) ELSE 3 END) & 1) = 1",
-                     filter.tenant.empty() ? "" : " AND share_key = ?4",
-                     " ORDER BY sequence DESC LIMIT ?3"),
-        values, [&](const SqlRow& row) { jobs.push_back(JobOf(row).job); }));
-    return jobs;
+    return ReadJobList(*database_, filter);
+  }
+
+  absl::StatusOr<TenantUsage> Usage(const std::string& tenant) override {
+    const MutexLock lock(mutex_);
+    return ReadTenantUsage(*database_, tenant);
+  }
+
+  absl::StatusOr<bool> HasRival(const Job& running, bool of_any_key) override {
+    const MutexLock lock(mutex_);
+    TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
+    bool has_rival = false;
+    TANGRAM_RETURN_IF_ERROR(
+        database_->Run("SELECT 1 FROM jobs WHERE state = 0 AND " MAY_BEGIN(
+                           "?1") " AND ((share_key = ?2 AND priority >= ?3) OR "
+                                 "(?4 = 1 AND share_key <> ?2)) LIMIT 1",
+                       {now_s, running.share_key, int64_t{running.priority},
+                        int64_t{of_any_key}},
+                       [&](const SqlRow&) { has_rival = true; }));
+    return has_rival;
   }
 
   absl::StatusOr<int> CountUnfinished(const std::string& tenant) override {
@@ -194,6 +212,35 @@ class SqlJobStore : public JobStore {
     return std::move(job->job);
   }
 
+  absl::StatusOr<Job> Update(const std::string& id,
+                             const JobChanges& changes) override {
+    const MutexLock lock(mutex_);
+    TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
+    return UpdateJob(*database_, id, changes, now_s, tell_);
+  }
+
+  absl::StatusOr<Job> Retry(const std::string& id, double deadline_s) override {
+    const MutexLock lock(mutex_);
+    TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
+    return RetryJob(*database_, id, deadline_s, now_s, tell_);
+  }
+
+  absl::Status Delete(const std::string& id) override {
+    const MutexLock lock(mutex_);
+    return DeleteEndedJob(*database_, id);
+  }
+
+  absl::StatusOr<int> Erase(const std::string& tenant, int limit) override {
+    const MutexLock lock(mutex_);
+    return EraseJobs(*database_, tenant, limit);
+  }
+
+  absl::StatusOr<int> EndOverdue(int limit) override {
+    const MutexLock lock(mutex_);
+    TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
+    return EndOverdueJobs(*database_, limit, now_s, tell_);
+  }
+
   absl::StatusOr<std::optional<Job>> Claim(const std::string& owner,
                                            double lease_s, double left_s,
                                            int max_of_key) override {
@@ -203,14 +250,15 @@ class SqlJobStore : public JobStore {
     std::vector<SqlValue> values = {
         owner, now_s, int64_t{max_of_key > 0 ? max_of_key : INT32_MAX}};
     if (is_last) values.emplace_back(now_s - left_s);
-    // The order is: the share key with the fewest running jobs, priority, age.
+    // The order is: the share key with the fewest running jobs, priority, those
+    // that were never put back for a while, age.
     const std::string next = absl::StrCat(
-        IS_WAITING("?2") " AND " IS_NO_SECOND_SUSPECT("?1") " AND " HAS_ROOM(
-            "?1", "?2", "?3"),
+        IS_WAITING("?2") " AND " MAY_BEGIN("?2") " AND " IS_NO_SECOND_SUSPECT(
+            "?1") " AND " HAS_ROOM("?1", "?2", "?3"),
         is_last ? " AND " IS_LEFT("?2", "?4") : "",
         " ORDER BY (SELECT COUNT(*) FROM jobs AS other WHERE other.state = 1 "
-        "AND other.share_key = jobs.share_key), priority DESC, sequence "
-        "LIMIT 1");
+        "AND other.share_key = jobs.share_key), priority DESC, not_before_s, "
+        "sequence LIMIT 1");
     const char* const skip_locked = database_->dialect().skip_locked;
     const auto take = [&](Job& job) {
       // A running job whose lease ended under another owner counts as a loss.
@@ -224,7 +272,8 @@ class SqlJobStore : public JobStore {
     while (true) {
       TANGRAM_ASSIGN_OR_RETURN(
           std::optional<StoredJob> taken,
-          Change(next, skip_locked, values, now_s, take, now_s + lease_s));
+          Change(next, skip_locked, values, now_s, take,
+                 LeaseChange{.until_s = now_s + lease_s, .begins = true}));
       if (!taken.has_value()) return std::nullopt;
       if (!taken->is_damaged) return std::move(taken->job);
     }
@@ -243,7 +292,12 @@ class SqlJobStore : public JobStore {
           [&](const SqlRow& row) {
             StoredJob job = JobOf(row);
             // The next claim ends it.
-            if (!job.is_damaged) held.push_back(std::move(job.job));
+            if (job.is_damaged) return;
+            held.push_back(std::move(job.job));
+            Job& now_held = held.back();
+            if (now_held.deadline_s > 0 && now_held.deadline_s <= now_s) {
+              now_held.error = OverdueError(now_held);
+            }
           }));
     }
     return held;
@@ -252,18 +306,40 @@ class SqlJobStore : public JobStore {
   absl::Status AppendEvent(const JobLease& lease,
                            const std::string& progress) override {
     const MutexLock lock(mutex_);
-    return database_->Transact(
+    int64_t losses = 0;
+    int64_t events = 0;
+    int64_t furthest = 0;
+    const absl::Status kept = database_->Transact(
         [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
           // Keeps others from taking the job until the event is stored.
           TANGRAM_RETURN_IF_ERROR(database_->Run(
-              "UPDATE jobs SET last_event = last_event + 1 WHERE " IS_HELD,
-              {lease.job_id, lease.owner, int64_t{lease.attempt}}));
+              "UPDATE jobs SET last_event = last_event + 1, attempt_events = "
+              "attempt_events + 1 WHERE " IS_HELD
+              " RETURNING losses, attempt_events, furthest_events",
+              {lease.job_id, lease.owner, int64_t{lease.attempt}},
+              [&](const SqlRow& row) {
+                losses = row.Int(0);
+                events = row.Int(1);
+                furthest = row.Int(2);
+              }));
           TANGRAM_RETURN_IF_ERROR(CheckHeld(lease));
           return database_->Run(
               "INSERT INTO events (job_id, number, progress) "
               "SELECT id, last_event, ?2 FROM jobs WHERE id = ?1",
               {lease.job_id, Blob{progress}});
         });
+    TANGRAM_RETURN_IF_ERROR(kept);
+    const bool is_further =
+        static_cast<double>(events) >
+        kProgressFactor * static_cast<double>(furthest) + kProgressEvents;
+    if (losses == 0 || !is_further) return absl::OkStatus();
+    TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
+    return ChangeHeld(lease, now_s,
+                      [](Job& job) {
+                        job.losses = 0;
+                        return true;
+                      })
+        .status();
   }
 
   absl::Status Finish(const JobLease& lease, const Job& outcome) override {
@@ -287,15 +363,18 @@ class SqlJobStore : public JobStore {
     return IsLost(lease);
   }
 
-  absl::Status Release(const JobLease& lease) override {
+  absl::Status Release(const JobLease& lease, double delay_s) override {
     const MutexLock lock(mutex_);
     TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
-    const auto put_back = [](Job& job) {
+    const auto put_back = [now_s](Job& job) {
       job.state = JobState::kQueued;
+      job.ran_s += std::max(now_s - job.started_s, 0.0);
       return true;
     };
+    LeaseChange change{.until_s = now_s};
+    if (delay_s > 0) change.not_before_s = now_s + delay_s;
     TANGRAM_ASSIGN_OR_RETURN(const bool was_held,
-                             ChangeHeld(lease, now_s, put_back, now_s));
+                             ChangeHeld(lease, now_s, put_back, change));
     return was_held ? absl::OkStatus() : IsLost(lease);
   }
 
@@ -313,35 +392,31 @@ class SqlJobStore : public JobStore {
     return events;
   }
 
+  absl::StatusOr<std::optional<DueEvent>> TakeDueEvent() override {
+    const MutexLock lock(mutex_);
+    TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
+    return TakeEventDue(*database_, now_s);
+  }
+
+  absl::Status SettleEvent(const std::string& id) override {
+    const MutexLock lock(mutex_);
+    return SettleEventOf(*database_, id);
+  }
+
   absl::StatusOr<int> Forget(double age_s, int limit) override {
     const MutexLock lock(mutex_);
     TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
-    const std::vector<SqlValue> which = {now_s - age_s, int64_t{limit}};
-    // Looks first, because there rarely is one and looking does not lock the
-    // database.
-    bool has_old = false;
-    TANGRAM_RETURN_IF_ERROR(database_->Run(
-        "SELECT 1" OLD_JOBS, which, [&](const SqlRow&) { has_old = true; }));
-    if (!has_old) return 0;
-    int num_deleted = 0;
-    const absl::Status status = database_->Transact(
-        [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
-          TANGRAM_ASSIGN_OR_RETURN(const std::vector<OldJob> old,
-                                   LockOld(which));
-          for (const OldJob& job : old) {
-            // A damaged one ends now, and so is kept for its time: its seal
-            // says that the time of its end, or the like, is wrong.
-            if (job.is_damaged) {
-              TANGRAM_RETURN_IF_ERROR(
-                  EndIfDamaged(*database_, job.sequence, now_s, tell_));
-              continue;
-            }
-            TANGRAM_RETURN_IF_ERROR(Delete(job));
-            ++num_deleted;
-          }
-          return absl::OkStatus();
-        });
-    TANGRAM_RETURN_IF_ERROR(status);
+    TANGRAM_ASSIGN_OR_RETURN(const double clock_s,
+                             clock_.Advance(*database_, now_s));
+    if (now_s - clock_s > kWarnedLagS) {
+      late_.Tell(
+          absl::StrCat("the clock has jumped, or no coordinator ran for long: ",
+                       static_cast<int64_t>(now_s - clock_s), " s"));
+    }
+    TANGRAM_ASSIGN_OR_RETURN(
+        const int num_deleted,
+        ForgetJobs(*database_, clock_s, now_s, age_s, limit, tell_));
+    if (num_deleted > 0) TANGRAM_RETURN_IF_ERROR(clock_.Keep(*database_));
     return num_deleted;
   }
 
@@ -350,107 +425,27 @@ class SqlJobStore : public JobStore {
     return database_->dialect().for_update;
   }
 
-  // Changes the one job that `which` finds and locks, and seals its row, in one
-  // transaction, unless `change` returns false. A damaged job fails instead.
-  // Returns the job as it is now; null: there is none.
   absl::StatusOr<std::optional<StoredJob>> Change(
       const std::string& which, const char* locks,
       absl::Span<const SqlValue> values, double now_s,
       absl::FunctionRef<bool(Job&)> change,
-      std::optional<double> lease_until_s = std::nullopt)
+      std::optional<LeaseChange> lease = std::nullopt)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    std::optional<StoredJob> found;
-    const std::string read = absl::StrCat("SELECT " TANGRAM_WHOLE_JOB_COLUMNS
-                                          ", sequence FROM jobs WHERE ",
-                                          which, " ", locks);
-    const absl::Status status = database_->Transact(
-        [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
-          int64_t sequence = 0;
-          TANGRAM_RETURN_IF_ERROR(
-              database_->Run(read, values, [&](const SqlRow& row) {
-                found = WholeJobOf(row);
-                sequence = row.Int(kNumWholeJobColumns);
-              }));
-          if (!found.has_value()) return absl::OkStatus();
-          if (found->is_damaged) {
-            tell_(found->job);
-            found->job.finished_s = now_s;
-            return WriteJob(*database_, sequence, found->job);
-          }
-          if (!change(found->job)) return absl::OkStatus();
-          return Write(sequence, found->job, lease_until_s);
-        });
-    TANGRAM_RETURN_IF_ERROR(status);
-    return found;
-  }
-
-  struct OldJob {
-    int64_t sequence = 0;
-    std::string id;
-    bool is_damaged = false;
-  };
-  // Finds them, and keeps others from changing them until the transaction ends.
-  // Those that another connection is changing are left to it.
-  absl::StatusOr<std::vector<OldJob>> LockOld(absl::Span<const SqlValue> which)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    std::vector<OldJob> old;
-    TANGRAM_RETURN_IF_ERROR(database_->Run(
-        absl::StrCat("SELECT " TANGRAM_JOB_COLUMNS ", sequence" OLD_JOBS " ",
-                     database_->dialect().skip_locked),
-        which, [&](const SqlRow& row) {
-          StoredJob found = JobOf(row);
-          old.push_back({.sequence = row.Int(kNumJobColumns),
-                         .id = std::move(found.job.id),
-                         .is_damaged = found.is_damaged});
-        }));
-    return old;
-  }
-
-  // Deletes the job with its events.
-  absl::Status Delete(const OldJob& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    TANGRAM_RETURN_IF_ERROR(
-        database_->Run("DELETE FROM events WHERE job_id = ?1", {job.id}));
-    return database_->Run("DELETE FROM jobs WHERE sequence = ?1",
-                          {job.sequence});
+    return ChangeJob(*database_, which, locks, values, now_s, change, tell_,
+                     lease);
   }
 
   // Changes the job of a lease. Returns whether the lease held a sound job.
   absl::StatusOr<bool> ChangeHeld(
       const JobLease& lease, double now_s, absl::FunctionRef<bool(Job&)> change,
-      std::optional<double> lease_until_s = std::nullopt)
+      std::optional<LeaseChange> lease_change = std::nullopt)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     TANGRAM_ASSIGN_OR_RETURN(
         const std::optional<StoredJob> changed,
         Change(IS_HELD, for_update(),
                {lease.job_id, lease.owner, int64_t{lease.attempt}}, now_s,
-               change, lease_until_s));
+               change, lease_change));
     return changed.has_value() && !changed->is_damaged;
-  }
-
-  // Writes the columns that change, and the seals. Without a time, the lease
-  // ends when it would have.
-  absl::Status Write(int64_t sequence, const Job& job,
-                     std::optional<double> lease_until_s)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (IsFinished(job.state)) return WriteJob(*database_, sequence, job);
-    const std::string row_seal = RowSeal(job);
-    std::vector<SqlValue> values = {sequence,
-                                    Number(job.state),
-                                    int64_t{job.cancel_requested},
-                                    int64_t{job.attempts},
-                                    int64_t{job.losses},
-                                    job.owner,
-                                    job.started_s,
-                                    Blob{row_seal}};
-    if (lease_until_s.has_value()) values.emplace_back(*lease_until_s);
-    return database_->Run(
-        absl::StrCat(
-            "UPDATE jobs SET state = ?2, cancel_wanted = ?3, "
-            "num_attempts = ?4, losses = ?5, owner = ?6, started_s = ?7, "
-            "row_seal = ?8",
-            lease_until_s.has_value() ? ", lease_until_s = ?9" : "",
-            " WHERE sequence = ?1"),
-        values);
   }
 
   absl::StatusOr<double> Now() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -503,7 +498,9 @@ class SqlJobStore : public JobStore {
   Mutex mutex_;
   const std::unique_ptr<SqlDatabase> database_ ABSL_PT_GUARDED_BY(mutex_);
   const std::function<double()> now_s_;
+  JobClock clock_ ABSL_GUARDED_BY(mutex_);
   SparseWarning damaged_{"a stored job is damaged"};
+  SparseWarning late_{"old jobs are deleted later"};
   const std::function<void(const Job&)> tell_ = [this](const Job& job) {
     damaged_.Tell(std::string(job.error.message()));
   };

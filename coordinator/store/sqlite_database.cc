@@ -84,7 +84,7 @@ class SqliteRow : public SqlRow {
   sqlite3_stmt* statement_;
 };
 
-constexpr SqlDialect kDialect = {
+constexpr SqlDialect kSqliteDialect = {
     .sequence = "INTEGER PRIMARY KEY AUTOINCREMENT",
     .last_sequence = "SELECT seq FROM sqlite_sequence WHERE name = ?1",
     .blob = "BLOB",
@@ -103,7 +103,7 @@ class SqliteDatabase : public SqlDatabase {
     sqlite3_close(handle_);
   }
 
-  const SqlDialect& dialect() const override { return kDialect; }
+  const SqlDialect& dialect() const override { return kSqliteDialect; }
 
   using SqlDatabase::Run;
   absl::Status Run(const std::string& sql, absl::Span<const SqlValue> values,

@@ -1,9 +1,11 @@
 #include "coordinator/web/live_page.h"
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
@@ -11,8 +13,10 @@
 #include "common/wire/message_json.h"
 #include "coordinator/rpc/job_names.h"
 #include "coordinator/rpc/job_wire.h"
+#include "coordinator/web/job_summaries.h"
 #include "tangram/v1/job_service.pb.h"
 #include "tangram/v1/status_service.pb.h"
+#include "web/view/json.h"
 #include "web/view/page_template.h"
 #include "web/view/report.h"
 
@@ -56,7 +60,8 @@ HttpResponse Respond(const absl::StatusOr<std::string>& json) {
 
 class Page {
  public:
-  explicit Page(const LivePageParts& parts) : parts_(parts) {}
+  explicit Page(const LivePageParts& parts)
+      : parts_(parts), summaries_(std::make_shared<JobSummaries>(parts.jobs)) {}
 
   HttpResponse Answer(const HttpRequest& request) const {
     if (parts_.only_as_this_machine && !IsLoopback(request.host)) {
@@ -68,16 +73,43 @@ class Page {
       return {.content_type = "text/html; charset=utf-8",
               .body = std::string(LivePage())};
     }
-    if (rest == "/api/status") return Respond(Status(request));
-    if (rest == "/api/jobs") return Respond(Jobs(request));
+    if (rest == "/api/status") {
+      return Audited(request, "/tangram.v1.Status/GetStatus", "",
+                     Status(request));
+    }
+    if (rest == "/api/jobs") {
+      return Audited(request, "/tangram.v1.Jobs/ListJobs", "", Jobs(request));
+    }
     if (absl::ConsumePrefix(&rest, kReports)) {
-      return Respond(Report(request, std::string(rest)));
+      const std::string name(rest);
+      return Audited(request, "/tangram.v1.Jobs/GetJob", name,
+                     Report(request, name));
     }
     return Respond(
         absl::NotFoundError(absl::StrCat(request.path, ": no such page")));
   }
 
  private:
+  // Responds, and records who read what.
+  HttpResponse Audited(const HttpRequest& request, const char* method,
+                       const std::string& target,
+                       const absl::StatusOr<std::string>& json) const {
+    if (parts_.on_call) {
+      const Caller caller =
+          parts_.authenticator
+              .Identify({.authorization = request.authorization})
+              .value_or(Caller());
+      parts_.on_call({.method = method,
+                      .caller = caller.name,
+                      .tenant = caller.tenant,
+                      .peer = request.peer,
+                      .target = target,
+                      .code = absl::AsciiStrToLower(
+                          absl::StatusCodeToString(json.status().code()))});
+    }
+    return Respond(json);
+  }
+
   // Returns the caller if it may call `method`.
   absl::StatusOr<Caller> CallerFor(absl::string_view method,
                                    const HttpRequest& request) const {
@@ -105,8 +137,11 @@ class Page {
       TANGRAM_ASSIGN_OR_RETURN(const std::string progress, Progress(job));
       TANGRAM_ASSIGN_OR_RETURN(const std::string fields,
                                ToJson(ToProto(job, caller)));
+      // A job that was just deleted has none.
+      const Json about = summaries_->Of(job).value_or(Json::object());
       absl::StrAppend(&list, list.empty() ? "" : ",", "{\"job\":", fields,
-                      ",\"progress\":", progress, "}");
+                      ",\"progress\":", progress,
+                      ",\"about\":", ScriptSafeText(about), "}");
     }
     return absl::StrCat("{\"jobs\":[", list, "]}");
   }
@@ -150,6 +185,7 @@ class Page {
   }
 
   const LivePageParts parts_;
+  const std::shared_ptr<JobSummaries> summaries_;  // Of all copies.
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "common/http/http_server.h"
+#include "common/obs/audit_log.h"
 #include "common/security/tls_files.h"
 #include "coordinator/auth/authenticator.h"
 #include "coordinator/rpc/status_service.h"
@@ -18,6 +19,7 @@ struct LivePageParts {
   JobStore& jobs;
   StatusServiceParts status;
   Authenticator& authenticator;
+  OnAuditedCall on_call;  // Told of each reading. May be null.
   // Refuses requests whose Host is another machine, so that no other site can
   // resolve its name to this machine and read the data (DNS rebinding).
   bool only_as_this_machine = false;

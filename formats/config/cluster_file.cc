@@ -78,6 +78,20 @@ absl::StatusOr<std::vector<GroupEntry>> ReadGroups(const ConfigField& root) {
   return entries;
 }
 
+// Puts the name of the group in place of its number into the fields that were
+// assumed: numbers change when nodes are left out.
+void NameAssumptions(GroupEntry& entry) {
+  const std::string& path = entry.field.path();
+  const std::string named =
+      absl::StrCat(path.substr(0, path.find('[')), "[", entry.group.name, "]");
+  for (std::vector<Assumption>* assumptions :
+       {&entry.group.assumptions, &entry.group.inter_node_assumptions}) {
+    for (Assumption& assumption : *assumptions) {
+      assumption.field.replace(0, path.size(), named);
+    }
+  }
+}
+
 absl::Status AddNodes(const GroupEntry& entry, int group_index,
                       absl::flat_hash_set<std::string>& names,
                       Cluster& cluster) {
@@ -121,6 +135,7 @@ absl::StatusOr<Cluster> ParseCluster(absl::string_view text,
   for (GroupEntry& entry : entries) {
     TANGRAM_RETURN_IF_ERROR(
         AddNodes(entry, static_cast<int>(groups.size()), node_names, cluster));
+    NameAssumptions(entry);
     cluster.groups.push_back(entry.group.name);
     cluster.assumptions.insert(cluster.assumptions.end(),
                                entry.group.assumptions.begin(),

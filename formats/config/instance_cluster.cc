@@ -75,7 +75,7 @@ absl::StatusOr<Cluster> InstanceCluster(absl::Span<const NodeCount> counts) {
     TANGRAM_ASSIGN_OR_RETURN(const CloudInstance* const instance,
                              InstanceOf(wanted));
     networks.push_back(
-        {absl::StrCat("groups[", networks.size(), "].inter_node"),
+        {absl::StrCat("groups[", instance->name, "].inter_node"),
          GigabytesPerSecond(instance->nics * instance->gigabit_per_s),
          absl::StrCat(instance->cloud, " ", instance->name, ": ",
                       instance->nics, " x ", instance->gigabit_per_s,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
+#include <string>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/escaping.h"
@@ -50,6 +52,30 @@ absl::StatusOr<std::vector<int>> NodesToKeep(absl::Span<const NodeCount> counts,
   return keep;
 }
 
+// Returns the assumptions without those about groups that are left out.
+std::vector<Assumption> AssumptionsOfRest(const Cluster& cluster,
+                                          absl::Span<const int> keep) {
+  std::set<std::string> gone;  // "[t4]", "[t4 to v100]"
+  for (size_t g = 0; g < keep.size(); ++g) {
+    if (keep[g] > 0) continue;
+    gone.insert(absl::StrCat("[", cluster.groups[g], "]"));
+    for (const std::string& other : cluster.groups) {
+      gone.insert(absl::StrCat("[", cluster.groups[g], " to ", other, "]"));
+      gone.insert(absl::StrCat("[", other, " to ", cluster.groups[g], "]"));
+    }
+  }
+  std::vector<Assumption> rest;
+  for (const Assumption& assumption : cluster.assumptions) {
+    const size_t begin = assumption.field.find('[');
+    const size_t end = assumption.field.find(']');
+    if (begin == std::string::npos || end == std::string::npos ||
+        !gone.contains(assumption.field.substr(begin, end - begin + 1))) {
+      rest.push_back(assumption);
+    }
+  }
+  return rest;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<NodeCount>> ParseNodeCounts(absl::string_view text) {
@@ -76,7 +102,8 @@ absl::Status LimitNodes(absl::Span<const NodeCount> counts, Cluster& cluster) {
     kept_groups.push_back(static_cast<int>(g));
   }
 
-  Cluster limited{.name = cluster.name, .assumptions = cluster.assumptions};
+  Cluster limited{.name = cluster.name,
+                  .assumptions = AssumptionsOfRest(cluster, keep)};
   for (const int from : kept_groups) {
     limited.groups.push_back(cluster.groups[from]);
     std::vector<Link>& row = limited.links.emplace_back();

@@ -12,6 +12,11 @@ inline constexpr double kMostMemoryMargin = 0.9;
 // among the assumptions. `margin` is from 0 to kMostMemoryMargin.
 void KeepMemoryFree(double margin, Cluster& cluster);
 
+// Returns the margin that KeepMemoryFree left out of the cluster, as its
+// assumptions say; 0: none. So the real memory of a GPU is its memory_bytes
+// / (1 - margin).
+double MemoryMarginOf(const Cluster& cluster);
+
 }  // namespace tangram
 
 #endif  // TANGRAM_FORMATS_CONFIG_MEMORY_MARGIN_H_

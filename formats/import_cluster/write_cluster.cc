@@ -107,7 +107,7 @@ std::string NodeLines(const DraftGroup& group) {
                              absl::StrJoin(group.node_names, ", ") + "]"));
 }
 
-std::string GroupLines(const DraftGroup& group, size_t index,
+std::string GroupLines(const DraftGroup& group,
                        absl::Span<const Assumption> assumptions) {
   std::string text = absl::StrCat("  - name: ", YamlScalar(group.name));
   if (!group.name_source.empty()) {
@@ -120,7 +120,7 @@ std::string GroupLines(const DraftGroup& group, size_t index,
   }
   absl::StrAppend(&text, LinkLines("intra_node", group.intra_node, "    "),
                   LinkLines("inter_node", group.inter_node, "    "),
-                  AssumptionComments(absl::StrCat("groups[", index, "]"),
+                  AssumptionComments(absl::StrCat("groups[", group.name, "]"),
                                      assumptions, "    "));
   return text;
 }
@@ -170,8 +170,8 @@ std::string WriteCluster(const ClusterDraft& draft,
                        "them."));
   absl::StrAppend(&text, "tangram_cluster: ", kClusterFileVersion,
                   "\nname: ", YamlScalar(draft.name), "\ngroups:\n");
-  for (size_t i = 0; i < draft.groups.size(); ++i) {
-    absl::StrAppend(&text, GroupLines(draft.groups[i], i, assumptions));
+  for (const DraftGroup& group : draft.groups) {
+    absl::StrAppend(&text, GroupLines(group, assumptions));
   }
   if (!draft.links.empty()) absl::StrAppend(&text, "links:\n");
   for (const DraftLink& link : draft.links) {

@@ -4,10 +4,11 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
 import { chromium } from "playwright-core";
 
+const AXE = fileURLToPath(import.meta.resolve("axe-core/axe.min.js"));
 const FLAGS = [
   "--no-sandbox",
   "--disable-gpu",
@@ -55,6 +56,15 @@ export async function open(browser, place, options = {}) {
       throw new Error(`not drawn: ${complaints.join("; ")}`);
     });
   return { page, complaints, close: () => context.close() };
+}
+
+// Returns what axe finds wrong with the page, as "rule: element". `open` needs
+// bypassCSP for it.
+export async function axeViolations(page) {
+  await page.addScriptTag({ path: AXE });
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document));
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 120)}: ${failureSummary.slice(0, 300)}`));
 }
 
 // A folder for plans and pages, and the command line that makes them.

@@ -14,8 +14,7 @@ const OLGA = "olga".repeat(5);
 const WALLY = "wally".repeat(4);
 const JOB = [
   "--cluster", workshop.cluster("c1-compute-het"), "--nodes", "t4=1,v100=1",
-  "--model", "gpt3-1.3b", "--layers", "6", "--global-batch", "32",
-  "--runtime", "any", "--quiet",
+  "--model", "gpt3-1.3b", "--global-batch", "32", "--runtime", "any", "--quiet",
 ];
 // A job that would search for minutes.
 const LONG_JOB = [
@@ -58,7 +57,13 @@ before(async () => {
   url = `http://127.0.0.1:${httpPort}/`;
   await start("tangram-worker", /connected/, `--coordinator=${address}`, "--name=w0",
     "--metrics=", "--threads=1");
-  workshop.tangram("plan", ...JOB, "--coordinator", address, "--job", "nightly");
+  workshop.tangram("plan", ...JOB, "--layers", "6", "--coordinator", address, "--job", "nightly");
+  try {
+    workshop.tangram("plan", ...JOB.slice(0, 4), "--model", "gpt3-175b", "--global-batch", "32",
+      "--runtime", "megatron", "--coordinator", address, "--job", "too-large");
+  } catch {
+    // Exit code 3: no plan fits.
+  }
   workshop.tangram("plan", ...LONG_JOB, "--coordinator", address, "--job", "long", "--detach");
   browser = await launch();
 });
@@ -75,7 +80,9 @@ test("shows jobs, progress and workers, and looks again", async () => {
     assert.ok(await page.locator(`section#${id}`).isVisible(), id);
   }
   const row = (text) => page.locator("tbody tr", { hasText: text });
-  assert.match(await row("nightly").innerText(), /succeeded/);
+  assert.match(await row("nightly").innerText(),
+    /gpt3-1.3b[^]*batch 32[^]*c1-compute-het, 8 GPUs[^]*succeeded[^]*[\d.]+ m?s an iteration/);
+  assert.match(await row("too-large").innerText(), /succeeded[^]*does not fit/);
   assert.match(await row("w0").innerText(), /uniform/);
   await row("long").locator("progress").waitFor();
 

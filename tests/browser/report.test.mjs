@@ -2,9 +2,10 @@
 
 import assert from "node:assert/strict";
 import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 
-import { launch, open, Workshop } from "./browser.mjs";
+import { axeViolations, launch, open, Workshop } from "./browser.mjs";
 
 const workshop = new Workshop(process.env.TANGRAM, process.env.SOURCE);
 const JOB = [
@@ -12,12 +13,18 @@ const JOB = [
   "--model", "gpt3-1.3b", "--layers", "6", "--global-batch", "32",
   "--runtime", "any", "--quiet",
 ];
+const PAGE_BYTES = 90_000;
+const PAGE_ELEMENTS = 2_500;
+const CLIPBOARD = { permissions: ["clipboard-read", "clipboard-write"] };
+const TELEPHONE = { viewport: { width: 390, height: 800 } };
 const HOSTILE =
   "</script><script>window.hacked=1;alert(1)</script><img src=x onerror='window.hacked=2'>\u2028";
 
 let browser;
 let single;
 let several;
+let auto;
+let none;
 
 before(async () => {
   workshop.tangram("plan", ...JOB, "--output", "plan.json");
@@ -28,7 +35,10 @@ before(async () => {
     plan.infeasible = { reason: "the model does not fit", bytes_short: 3e9 };
   });
   single = workshop.report("plan.html", "plan.json");
+  workshop.tangram("plan", ...JOB.slice(0, -3), "--quiet", "--output", "auto.json");
+  auto = workshop.report("auto.html", "auto.json");
   several = workshop.report("several.html", "plan.json", "large-microbatch.json", "none.json");
+  none = workshop.report("none.html", "none.json");
   browser = await launch();
 });
 
@@ -54,6 +64,10 @@ async function viewOf(page) {
   return { start: Number(startNs), end: Number(endNs), span: endNs - startNs };
 }
 
+async function showAll(page) {
+  await page.getByRole("button", { name: "Show the whole iteration" }).click();
+}
+
 async function tooltip(page) {
   const box = page.locator("#tooltip");
   return (await box.isVisible()) ? box.innerText() : null;
@@ -69,7 +83,46 @@ pageTest("shows every section", () => single, {}, async (page) => {
   assert.equal(await page.locator("body").evaluate((b) => b.scrollWidth > innerWidth), false);
 });
 
+pageTest("opens on the warm-up where the whole schedule would be a blur", () => single, {}, async (page) => {
+  const opened = await viewOf(page);
+  assert.equal(opened.start, 0);
+  await showAll(page);
+  assert.ok((await viewOf(page)).span > opened.span);
+});
+
+pageTest("says first what to expect, what is guessed and what to run", () => auto, CLIPBOARD, async (page) => {
+  const headline = await page.locator(".headline").innerText();
+  assert.match(headline, /an iteration[^]*expected [\d.]+ m?s – [\d.]+ m?s[^]*links are guessed: \d/);
+  const plan = JSON.parse(readFileSync(workshop.path("auto.json"), "utf8"));
+  const fullest = Math.max(...plan.evaluation.stages.map((stage, s) =>
+    stage.peak_bytes / stage.capacity_bytes || 0));
+  assert.equal(/memory [\d.]+ % full, beside 5.0 % kept free/.test(headline), fullest > 0.95);
+  assert.match(await page.locator("#memory .lead").innerText(), /5.0 % of the GPU is kept free/);
+  assert.ok((await page.locator("#memory .margin").count()) > 0);
+
+  const commands = await page.locator("#run code").allInnerTexts();
+  assert.ok(commands.length > 0);
+  assert.match(commands[0], /^tangram export auto.json --to \w+/);
+  await page.getByRole("button", { name: /^Copy the command/ }).first().click();
+  await page.getByText("Copied").waitFor();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), commands[0]);
+  // The command does what it says.
+  workshop.tangram(...commands[0].split(" ").slice(1));
+});
+
+pageTest("goes to its parts and folds the statistics of the search", () => single, {}, async (page) => {
+  assert.equal(await page.locator("#search .funnel").isVisible(), false);
+  await page.locator("#search summary").first().click();
+  assert.ok(await page.locator("#search .funnel").isVisible());
+  await page.getByRole("button", { name: "Go to Memory" }).click();
+  assert.ok(await page.locator("#memory h2").evaluate((e) => {
+    const { top, bottom } = e.getBoundingClientRect();
+    return top >= 0 && bottom <= innerHeight;
+  }));
+});
+
 pageTest("zooms with buttons, wheel and keys", () => single, {}, async (page) => {
+  await showAll(page);
   const whole = await viewOf(page);
   assert.equal(whole.start, 0);
   await page.getByRole("button", { name: "Zoom in" }).click();
@@ -98,6 +151,7 @@ pageTest("zooms with buttons, wheel and keys", () => single, {}, async (page) =>
 });
 
 pageTest("pans by dragging and with keys, within the iteration", () => single, {}, async (page) => {
+  await showAll(page);
   const whole = await viewOf(page);
   await page.getByRole("button", { name: "Show the cool-down" }).click();
   const last = await viewOf(page);
@@ -214,8 +268,59 @@ pageTest("is light or dark as asked", () => single, { colorScheme: "light" }, as
   assert.equal(await background(), light);
 });
 
-pageTest("fits a telephone", () => several, { viewport: { width: 390, height: 800 } }, async (page) => {
-  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false);
+for (const [name, file] of [["one plan", () => auto], ["several plans", () => several]]) {
+  pageTest(`fits a telephone with ${name}`, file, TELEPHONE, async (page) => {
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false);
+    const table = page.locator("#cut .scroll");
+    assert.ok(await table.evaluate((e) => e.scrollWidth > e.clientWidth));
+    assert.match(await table.evaluate((e) => getComputedStyle(e).backgroundImage), /gradient.*gradient/);
+    // Text of the cut has its size in pixels.
+    const scale = await page.locator("svg.cut").evaluate((e) => e.getBoundingClientRect().width / e.viewBox.baseVal.width);
+    assert.ok(scale > 0.9, `${scale}`);
+  });
+}
+
+const PAGES = [["one plan", () => auto], ["several plans", () => several], ["no plan", () => none]];
+for (const [name, file] of PAGES) {
+  for (const [how, options] of [["light", {}], ["dark", { colorScheme: "dark" }], ["a telephone", TELEPHONE]]) {
+    // The page's policy lets no other script in.
+    pageTest(`has no violation that axe finds: ${name}, ${how}`, file, { bypassCSP: true, ...options }, async (page) => {
+      for (const details of await page.locator("details:not([open]) > summary").all()) await details.click();
+      assert.deepEqual(await axeViolations(page), []);
+    });
+  }
+}
+
+test("keeps to its budget of bytes and elements", async (t) => {
+  const { page, close } = await open(browser, auto);
+  const { size } = statSync(auto);
+  const data = await page.locator("#data").evaluate((e) => e.textContent.length);
+  const elements = await page.evaluate(() => document.querySelectorAll("*").length);
+  t.diagnostic(`${size} bytes, ${data} of them data; ${elements} elements`);
+  assert.ok(size - data < PAGE_BYTES, `${size - data} bytes of page`);
+  assert.ok(elements < PAGE_ELEMENTS, `${elements} elements`);
+  await close();
+});
+
+// With SCREENSHOTS, a folder, the pictures of docs/report.md are made there.
+test("pictures at 390 and 1,280 pixels and in the dark", async () => {
+  workshop.tangram("plan", "--cluster", workshop.cluster("c1-compute-het"), "--nodes", "t4=2,v100=2",
+    "--model", "gpt3-6.7b", "--global-batch", "128", "--seq", "2048", "--quiet", "--output", "c1.json");
+  const file = workshop.report("c1.html", "c1.json");
+  const folder = process.env.SCREENSHOTS ?? workshop.folder;
+  for (const [name, options] of [
+    ["report-1280", { viewport: { width: 1280, height: 1800 } }],
+    ["report-dark", { viewport: { width: 1280, height: 1800 }, colorScheme: "dark" }],
+    ["report-390", { viewport: { width: 390, height: 2600 } }],
+  ]) {
+    const { page, complaints, close } = await open(browser, file, options);
+    const path = join(folder, `${name}.png`);
+    await page.screenshot({ path });
+    const { size } = statSync(path);
+    assert.ok(size > 50_000 && size < 700_000, `${name}: ${size} bytes`);
+    assert.deepEqual(complaints, []);
+    await close();
+  }
 });
 
 pageTest("names everything that can be reached", () => several, {}, async (page) => {

@@ -12,19 +12,25 @@ try:
     jobs = importlib.import_module("tangram.v1.job_service_pb2")
     planner = importlib.import_module("tangram.v1.planner_service_pb2")
     pool = importlib.import_module("tangram.v1.worker_pool_service_pb2")
+    # All services that a coordinator may serve; that of adapters is theirs.
+    served = [importlib.import_module("tangram.v1." + name[:-3])
+              for name in sorted(os.listdir(os.path.join(
+                  os.path.dirname(harness.BIN), "python/tangram/v1")))
+              if name.endswith("_service_pb2.py")
+              and not name.startswith("parallelizer_")]
 except ImportError:
     grpc = None
 
 WHY_NOT = "python3-grpcio or the generated messages are missing"
 TIMEOUT_S = 30
 # Methods with streams, which protobuf's Python does not tell.
-STREAMING = ("/Plan", "/WatchJob", "/Work")
+STREAMING = ("/Plan", "/WatchJob", "/Work", "/ExportTenant")
 
 
 def methods():
     """The methods that the coordinator serves: a dict of path -> descriptor."""
     return {f"/{service.full_name}/{method.name}": method
-            for file in (jobs, planner, pool)
+            for file in served
             for service in file.DESCRIPTOR.services_by_name.values()
             for method in service.methods}
 

@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import pty
+import re
 import signal
 import socket
 import shutil
@@ -33,11 +34,59 @@ class PlanTest(Folder):
 
     def test_shows_the_plan(self):
         for word in ("T4 x4", "V100-16 x4", "iteration time", "tokens/s",
-                     "bubble", "certificate", "any plan at all", "Assumed",
-                     "aceso"):
+                     "GPU-hours", "% less", "runs in", "aceso"):
             self.assertIn(word, self.shown)
         self.assertNotIn("\x1b", self.shown)
-        self.assertLessEqual(max(map(len, self.shown.splitlines())), 100)
+        self.assertLessEqual(max(map(len, self.shown.splitlines())), 80)
+
+    def test_shows_as_much_as_is_asked(self):
+        brief = self.tangram("explain", "plan.json", "--brief")
+        self.assertIn("iteration time", brief)
+        self.assertNotIn("Islands", brief)
+        every = self.tangram("explain", "plan.json", "--verbose")
+        for word in ("bubble", "certificate", "any plan at all", "Assumed",
+                     "gemm_half_flops"):
+            self.assertIn(word, every)
+            self.assertNotIn(word, self.shown)
+        self.assertLess(brief.count("\n"), 20)
+        self.fails(BAD_INPUT, "--brief", "explain", "plan.json", "--brief",
+                   "--verbose")
+
+    def test_says_what_training_takes(self):
+        seconds = self.plan["evaluation"]["iteration_time_s"]
+        tokens_per_s = self.plan["evaluation"]["tokens_per_s"]
+        gpus = sum(len(range(part["count"]))
+                   for stage in self.plan["plan"]["stages"]
+                   for part in stage["gpus"])
+        shown = " ".join(self.tangram(
+            "explain", "plan.json", "--brief", "--tokens", "1e12", "--prices",
+            "t4=1,v100=2").split())
+        days = 1e12 / tokens_per_s / 86400
+        self.assertGreater(seconds, 0)
+        match = re.search(r"1 trillion tokens take ([\d,.]+) days, ([\d,.]+) "
+                          r"GPU-hours, cost ([\d,.]+)", shown)
+        hours, gpu_hours, cost = (float(text.replace(",", ""))
+                                  for text in match.groups())
+        self.assertAlmostEqual(hours / days, 1, 2)
+        self.assertAlmostEqual(gpu_hours / (days * 24 * gpus), 1, 2)
+        groups = {stage["gpus"][0]["node"].split("-")[0]
+                  for stage in self.plan["plan"]["stages"]}
+        price = sum({"t4": 1, "v100": 2}[group] for group in groups)
+        self.assertAlmostEqual(cost / (days * 24 * price), 1, 2)
+        for prices, message in (("t4=1", "--prices: no v100"),
+                                ("t4=1,v100=x", "--prices: v100=x"),
+                                ("t4=1,v100=1,a=1", "--prices: a; expected")):
+            self.fails(BAD_INPUT, message, "explain", "plan.json", "--prices",
+                       prices)
+            self.fails(BAD_INPUT, message, "plan", *CLUSTER, *JOB, "--prices",
+                       prices)
+
+    def test_fits_the_width(self):
+        for columns in ("60", "80", "200"):
+            run = self.run_tangram("explain", "plan.json", "--verbose",
+                                   env={"COLUMNS": columns})
+            self.assertLessEqual(max(map(len, run.stdout.splitlines())),
+                                 int(columns))
 
     def test_writes_whole_files_and_nothing_else(self):
         self.assertEqual(sorted(os.listdir(self.folder)),
@@ -260,7 +309,7 @@ class TerminalTest(Folder):
     def test_shows_progress_and_colour(self):
         seen = self.on_terminal("plan", *CLUSTER, *JOB)
         self.assertIn("\r\x1b[K", seen)
-        self.assertIn("\x1b[1mPrediction", seen)
+        self.assertIn("\x1b[1mAnswer", seen)
 
     def test_progress_can_be_switched_off(self):
         seen = self.on_terminal("plan", *CLUSTER, *JOB, "--progress", "never")
@@ -342,7 +391,8 @@ class ValidateTest(Folder):
         self.assertIn("  - gpu: New-1\n    gemm_max_fraction: ",
                       self.read("constants.yaml"))
         shown = self.tangram("plan", "--cluster", "new.yaml", *JOB,
-                             "--constants", "constants.yaml")
+                             "--constants", "constants.yaml",
+                             "--verbose")
         self.assertIn("constants of New-1 (constants.yaml): ", shown)
         self.fails(BAD_INPUT, "constants.yaml: for none of the cluster's GPUs",
                    "plan", *CLUSTER, *JOB, "--constants", "constants.yaml")
@@ -358,7 +408,7 @@ class OtherCommandsTest(Folder):
         self.assertIn("T4 x16", shown)
         self.assertIn("V100-16 x16", shown)
         self.assertIn("spread", shown)
-        self.assertIn("groups[0] (catalogue: T4): ", shown)
+        self.assertIn("groups[t4] (catalogue: T4): ", shown)
 
     def test_lists(self):
         self.assertIn("gpt3-6.7b", self.tangram("models"))

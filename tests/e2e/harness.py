@@ -29,6 +29,7 @@ INTERRUPTED = 130
 def environment():
     env = dict(os.environ, TERM="xterm")
     env.pop("NO_COLOR", None)
+    env.pop("COLUMNS", None)
     return env
 
 
@@ -40,10 +41,11 @@ class Folder(unittest.TestCase):
         self.addCleanup(self._folder.cleanup)
         self.folder = self._folder.name
 
-    def run_tangram(self, *arguments):
+    def run_tangram(self, *arguments, env=None):
         return subprocess.run([TANGRAM, *arguments], cwd=self.folder,
-                              env=environment(), stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=120)
+                              env=dict(environment(), **(env or {})),
+                              stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=120)
 
     def tangram(self, *arguments):
         """Runs the command, which must succeed. Returns its standard output."""

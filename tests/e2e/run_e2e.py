@@ -3,14 +3,13 @@
 import importlib.util
 import json
 import os
-import re
 import signal
 import subprocess
 import unittest
 
 import harness
 from harness import (BAD_INPUT, CLUSTER, Folder, INTERRUPTED, JOB, NO_PLAN, OK,
-                     SOURCE, TANGRAM, environment)
+                     TANGRAM, environment)
 
 TRAINS_WRONG, RUN_FAILED = 7, 8
 HAS_TORCH = importlib.util.find_spec("torch") is not None
@@ -207,29 +206,6 @@ class RoomTest(RunTest):
 
 @unittest.skipUnless(HAS_TORCH, NO_TORCH)
 class TrainingTest(RunTest):
-    def test_quick_start_and_training_end_as_readme_says(self):
-        with open(os.path.join(SOURCE, "README.md"), encoding="utf-8") as file:
-            readme = file.read()
-        with open(os.path.join(SOURCE, "scripts/quickstart"),
-                  encoding="utf-8") as file:
-            commands = file.read().split("bin/tangram ")[1:]
-        os.symlink(os.path.join(SOURCE, "deploy"),
-                   os.path.join(self.folder, "deploy"))
-        os.mkdir(os.path.join(self.folder, "build"))
-        for command in commands:
-            arguments = command.split("\n\n")[0].replace("\\\n", " ").split()
-            self.assertIn(self.tangram(*arguments), readme)
-        self.assertTrue(os.path.exists(
-            os.path.join(self.folder, "build/launch/launch.sh")))
-
-        arguments, shown = re.search(
-            r"^\$ tangram (run build/plan\.json [^\n]*)\n(.*?)^```", readme,
-            re.DOTALL | re.MULTILINE).groups()
-        # How numbers are rounded differs between processors.
-        rounded = re.compile(r"(?<=\d\.\d{3})\d+|\d\.\de-1\d")
-        self.assertEqual(rounded.sub("#", self.tangram(*arguments.split())),
-                         rounded.sub("#", shown))
-
     def test_no_rank_outlives_a_command_that_is_killed(self):
         run = self.start("plan.json", "--tiny", "--steps", "1000000000")
         self.assertIn("step 0: loss", run.stdout.readline())

@@ -7,6 +7,7 @@ import ssl
 import subprocess
 import time
 import unittest
+import urllib.request
 
 import calls
 import harness
@@ -25,6 +26,16 @@ ROLES = {
     "/tangram.v1.Jobs/ListJobs": PLAN | OPERATE,
     "/tangram.v1.Jobs/CancelJob": PLAN | OPERATE,
     "/tangram.v1.Jobs/GetJobTrace": PLAN | OPERATE,
+    "/tangram.v1.Jobs/WaitJob": PLAN | OPERATE,
+    "/tangram.v1.Jobs/UpdateJob": PLAN | OPERATE,
+    "/tangram.v1.Jobs/RetryJob": PLAN | OPERATE,
+    "/tangram.v1.Jobs/DeleteJob": PLAN | OPERATE,
+    "/tangram.v1.Tenants/GetTenantUsage": PLAN | OPERATE,
+    "/tangram.v1.Tenants/ExportTenant": PLAN | OPERATE,
+    "/tangram.v1.Tenants/EraseTenant": OPERATE,
+    "/tangram.v1.Status/GetStatus": OPERATE,
+    "/tangram.v1.Workers/ListWorkers": OPERATE,
+    "/tangram.v1.Workers/ReleaseWorker": OPERATE,
     "/tangram.v1.WorkerPool/Work": WORK,
 }
 HEALTH = "/grpc.health.v1.Health/Check"
@@ -38,6 +49,12 @@ TOKENS = f"""# token,name,tenant,roles
 {WALLY},wally,,work
 cert:worker-7,worker-7,,work
 """
+
+
+def update_of(job_id):
+    update = calls.jobs.UpdateJobRequest(job={"job_id": job_id, "priority": 9})
+    update.update_mask.paths.append("priority")
+    return update
 
 
 def eventually(holds):
@@ -85,6 +102,66 @@ class Secured(Folder):
         json_format.ParseDict(whole, submit.request, ignore_unknown_fields=True)
         submit.request.parallelizer = "uniform"
         return submit
+
+
+class AuditTest(Secured):
+    def lines(self):
+        return [json.loads(line)
+                for line in self.read("audit.log").splitlines()]
+
+    def test_who_did_what_is_recorded_without_secrets(self):
+        coordinator = self.start(f"--audit_log={self.path('audit.log')}",
+                                 "--worker_wait_s=0", "--metrics=127.0.0.1:0",
+                                 "--http=127.0.0.1:0")
+        self.assertEqual(os.stat(self.path("audit.log")).st_mode & 0o777, 0o600)
+        with grpc.insecure_channel(coordinator.address) as channel:
+            alice, olga = (Client(channel, token) for token in (ALICE, OLGA))
+            alice.call("/tangram.v1.Jobs/SubmitJob", self.request("nightly"))
+            olga.call("/tangram.v1.Jobs/CancelJob",
+                      calls.jobs.CancelJobRequest(job_id="team-a/nightly"))
+            alice.code("/tangram.v1.Jobs/GetJob",
+                       calls.jobs.GetJobRequest(job_id="other\n"))
+            alice.code("/tangram.v1.WorkerPool/Work")
+            Client(channel, "nobody's token at all").code(
+                "/tangram.v1.Jobs/ListJobs")
+        page = coordinator.wait_for(r"http_port=(\d+)")[1]
+        urllib.request.urlopen(urllib.request.Request(
+            f"http://127.0.0.1:{page}/api/jobs",
+            headers={"Authorization": f"Bearer {OLGA}"})).read()
+        eventually(lambda: len(self.lines()) >= 6)
+        whole = ("message", "caller", "tenant", "target", "code")
+        jobs = "/tangram.v1.Jobs/"
+        # A line is written when a call has ended, which may be after the answer.
+        self.assertCountEqual(
+            [tuple(line[name] for name in whole) for line in self.lines()], [
+                (jobs + "SubmitJob", "alice", "team-a", "nightly", "ok"),
+                (jobs + "CancelJob", "olga", "", "team-a/nightly", "ok"),
+                (jobs + "GetJob", "alice", "team-a", "other ",
+                 "not_found"),
+                ("/tangram.v1.WorkerPool/Work", "", "", "",
+                 "permission_denied"),
+                (jobs + "ListJobs", "", "", "", "unauthenticated"),
+                (jobs + "ListJobs", "olga", "", "", "ok")])
+        for line in self.lines():
+            if line["caller"]:
+                self.assertRegex(line["peer"], r"127\.0\.0\.1(:|%3A)\d+")
+        for secret in ALICE, OLGA, "nobody's token", "hidden_size":
+            self.assertNotIn(secret, self.read("audit.log"))
+        metrics = coordinator.wait_for(r"metrics_port=(\d+)")[1]
+        with urllib.request.urlopen(
+                f"http://127.0.0.1:{metrics}/metrics") as text:
+            text = text.read().decode()
+        for code in "unauthenticated", "permission_denied":
+            self.assertIn("tangram_authentication_failures_total"
+                          f'{{code="{code}"}} 1\n', text)
+
+    def test_a_file_that_cannot_be_is_refused(self):
+        run = subprocess.run(
+            [os.path.join(BIN, "tangram-coordinator"), "--state_dir=none",
+             f"--audit_log={self.folder}"], capture_output=True, text=True,
+            timeout=60)
+        self.assertEqual(run.returncode, BAD_INPUT)
+        self.assertIn("--audit_log: ", run.stderr)
 
 
 class RolesTest(Secured):
@@ -200,14 +277,23 @@ class TenantTest(Secured):
             for method, message in (("GetJob", calls.jobs.GetJobRequest),
                                     ("WatchJob", calls.jobs.WatchJobRequest),
                                     ("CancelJob",
-                                     calls.jobs.CancelJobRequest)):
+                                     calls.jobs.CancelJobRequest),
+                                    ("WaitJob", calls.jobs.WaitJobRequest),
+                                    ("RetryJob", calls.jobs.RetryJobRequest),
+                                    ("DeleteJob", calls.jobs.DeleteJobRequest),
+                                    ("UpdateJob", update_of)):
                 code, text = self.bob.code(f"/tangram.v1.Jobs/{method}",
                                            message(job_id=name))
-                self.assertEqual(code, grpc.StatusCode.NOT_FOUND)
+                self.assertEqual(code, grpc.StatusCode.NOT_FOUND, method)
                 self.assertIn(" is unknown", text)
-        token = calls.jobs.ListJobsRequest(page_token="team-a/nightly")
-        self.assertEqual(self.bob.code("/tangram.v1.Jobs/ListJobs", token)[0],
-                         grpc.StatusCode.NOT_FOUND)
+        for method in "GetTenantUsage", "ExportTenant", "EraseTenant":
+            message = calls.methods()[f"/tangram.v1.Tenants/{method}"]
+            self.assertEqual(
+                self.bob.code(f"/tangram.v1.Tenants/{method}",
+                              message.input_type._concrete_class(
+                                  tenant="team-a"))[0],
+                grpc.StatusCode.PERMISSION_DENIED, method)
+        self.assertEqual(self.jobs_of(self.alice), ["nightly"])
         # The other tenant's job of the same name is another job.
         self.bob.call("/tangram.v1.Jobs/SubmitJob", self.request("nightly", 4))
         self.assertEqual(self.jobs_of(self.alice), ["nightly"])
@@ -530,6 +616,7 @@ class StartTest(Secured):
                 [os.path.join(BIN, "tangram-worker"), "--metrics=",
                  "--coordinator=127.0.0.1:1",
                  f"--token_file={self.path('wally')}",
+                 "--adapter_isolation=none",
                  "--adapter=exec:env > env; ls -l /proc/self/fd > fds; "
                  "cat /proc/$PPID/environ > parent; exit 3"],
                 cwd=self.folder, env={**os.environ, "SECRET": "of the worker"},
@@ -541,6 +628,29 @@ class StartTest(Secured):
         self.assertNotIn(".key", self.read("fds"))
         if os.getuid() != 0:  # Root can read everything.
             self.assertEqual(self.read("parent"), "")
+
+    def test_a_sandbox_hides_the_credentials(self):
+        token = self.path("wally")
+
+        def told(isolation):
+            run = subprocess.run(
+                [os.path.join(BIN, "tangram-worker"), "--metrics=",
+                 "--coordinator=127.0.0.1:1", f"--token_file={token}",
+                 f"--adapter_isolation={isolation}",
+                 f"--adapter=exec:id -u; cat {token}; exit 3"],
+                cwd=self.folder, capture_output=True, check=False, text=True,
+                timeout=60)
+            self.assertEqual(run.returncode, BAD_INPUT)
+            return run.stderr
+
+        self.assertIn(WALLY, told("none"))
+        if "--adapter_isolation: required; " in told("required"):
+            self.skipTest("the system allows no sandbox")
+        for isolation in "required", "auto":
+            text = told(isolation)
+            self.assertIn("65534 | cat: ", text)
+            self.assertIn("Permission denied", text)
+            self.assertNotIn(WALLY, text)
 
     def test_probes_have_a_port_of_their_own(self):
         ca = Authority(self.folder, "ca")

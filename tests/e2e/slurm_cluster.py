@@ -101,12 +101,13 @@ class Node:
 
 
 class SlurmCluster:
-    """Nodes by name with (type, number) of GPUs.
+    """Nodes by name with (type, number) of GPUs. The type is a feature too.
 
-    `topology` is the text of the file of that name.
+    `topology` is the text of the file of that name; `settings` are further
+    lines of slurm.conf.
     """
 
-    def __init__(self, folder, gpus, topology=""):
+    def __init__(self, folder, gpus, topology="", settings=()):
         self.folder = folder
         self.nodes = {}
         self._started = []
@@ -115,7 +116,7 @@ class SlurmCluster:
         self._environment = dict(
             os.environ, SLURM_CONF=f"{folder}/slurm.conf",
             PATH=f"{BIN}:{os.environ['PATH']}")
-        self._configure(gpus, topology)
+        self._configure(gpus, topology, settings)
         try:
             self._start(gpus)
         except BaseException:
@@ -126,18 +127,19 @@ class SlurmCluster:
         with open(f"{self.folder}/{name}", "w", encoding="utf-8") as file:
             file.write("\n".join(lines) + "\n")
 
-    def _configure(self, gpus, topology):
+    def _configure(self, gpus, topology, settings):
         self._write("hosts", ["127.0.0.1 localhost"] + [
             f"{address} {name}" for name, address in self._addresses.items()])
         lines = [_CONFIGURATION.format(folder=self.folder),
-                 f"SlurmctldHost={LOGIN}"]
+                 f"SlurmctldHost={LOGIN}", *settings]
         if topology:
             lines.append("TopologyPlugin=topology/tree")
             self._write("topology.conf", [topology])
         gres = []
         for name, (gpu, count) in gpus.items():
             lines.append(f"NodeName={name} CPUs=8 RealMemory=1000 "
-                         f"Gres=gpu:{gpu}:{count} State=UNKNOWN")
+                         f"Gres=gpu:{gpu}:{count} Feature={gpu} "
+                         "State=UNKNOWN")
             gres.append(f"NodeName={name} Name=gpu Type={gpu} "
                         f"File={self.folder}/gpu[0-{count - 1}]")
             os.mkdir(f"{self.folder}/spool-{name}")
@@ -157,7 +159,8 @@ class SlurmCluster:
         self._connect()
         for node in self.nodes.values():
             node.start()
-        self.wait(lambda: self.run("sinfo", "-h", "-N", "-o", "%t", check=False)
+        self.wait(lambda: self.run("sinfo", "-h", "-N", "-p", "all", "-o", "%t",
+                                   check=False)
                   .split() == ["idle"] * len(gpus), "Slurm")
 
     def _connect(self):

@@ -3,7 +3,8 @@
 usage: run.py BIN SOURCE [--runs N] [--first-seed N] | [--soak-minutes M]
 
 In each run, clients of all kinds submit jobs. Meanwhile workers are killed,
-stopped, cut off and throttled, the coordinator is killed and stopped,
+stopped, cut off and throttled, others join that harm the service, the
+coordinator is killed and stopped, its rows are damaged and its clock jumps,
 connections are reset and delayed, and the disk fills up. In half of the runs,
 all use mutual TLS, and certificates and authorities are replaced. Then all
 faults end, and every job must end once, with the plan that it has without
@@ -15,6 +16,7 @@ import argparse
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -25,6 +27,7 @@ import time
 
 sys.path.append(os.path.join(os.path.dirname(__file__), "../e2e"))
 
+import calls
 import faults
 from identities import Identities
 from network import Network, Proxy
@@ -65,7 +68,7 @@ def plan_of(text):
 
 
 class Service:
-    def __init__(self, binaries, source, by_tls):
+    def __init__(self, binaries, source, by_tls, adapter_version):
         self.binaries = os.path.abspath(binaries)
         self.cluster = os.path.abspath(os.path.join(source, C1))
         self.folder = tempfile.mkdtemp(prefix="tangram-faults-")
@@ -74,15 +77,17 @@ class Service:
         subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}",
                         "tmpfs", self.disk], check=True)
         self.network = Network()
-        address = f"{self.network.address}:{PORT}"
+        address = self.coordinator_address = f"{self.network.address}:{PORT}"
+        self.adapter_version = adapter_version
         self.proxy = Proxy(address)
         names = [f"w{i}" for i in range(NUM_WORKERS)]
         self.identities = Identities(
-            f"{self.folder}/tls", ["coordinator", "client", *names],
+            f"{self.folder}/tls", ["coordinator", "client", "hostile", *names],
             ["127.0.0.1", self.network.address]) if by_tls else None
         self.coordinator = Coordinator(self.program("tangram-coordinator"),
                                        address, f"{self.disk}/state",
-                                       self.identity("coordinator"))
+                                       self.identity("coordinator"),
+                                       f"{self.folder}/clock")
         self.workers = [
             Worker(self.program("tangram-worker"), address, name,
                    self.network.add_space(), self.identity(name))
@@ -96,6 +101,17 @@ class Service:
 
     def identity(self, name):
         return self.identities[name] if self.identities else None
+
+    def hostile_credentials(self):
+        """Those of a worker that joins; none in plain text."""
+        identity = self.identity("hostile")
+        if identity is None:
+            return None
+        def read(path):
+            with open(path, "rb") as file:
+                return file.read()
+        return calls.grpc.ssl_channel_credentials(
+            read(identity.ca), read(identity.key), read(identity.cert))
 
     def tangram(self, *arguments):
         client = self.identity("client")
@@ -213,7 +229,8 @@ def check(service, clients, expected):
 
 def one_run(options, seed, expected):
     rng = random.Random(seed)
-    service = Service(options.bin, options.source, by_tls=rng.random() < 0.5)
+    service = Service(options.bin, options.source, rng.random() < 0.5,
+                      options.adapter_version)
     try:
         clients = [Client(service, f"job-{i}", rng.choice(REQUESTS),
                           rng.random() < 0.5)
@@ -245,7 +262,8 @@ def one_run(options, seed, expected):
 def soak(options, expected):
     """Submits jobs without end while workers and connections fail."""
     rng = random.Random(options.first_seed)
-    service = Service(options.bin, options.source, by_tls=True)
+    service = Service(options.bin, options.source, True,
+                      options.adapter_version)
     end = time.monotonic() + 60 * options.soak_minutes
     problems, seen, jobs = [], [], 0
     try:
@@ -291,12 +309,23 @@ def without_faults(options):
     return plans
 
 
+def adapter_version(options):
+    """Returns the version that hostile workers offer."""
+    run = subprocess.run(
+        [os.path.join(options.bin, "tangram"), "plan", "--cluster",
+         os.path.join(options.source, C1), *SMALL, "--parallelizer", "aceso",
+         "--quiet", "--output", "-"], capture_output=True, text=True, check=True)
+    return re.search(r'"parallelizer": *"aceso (\S+?)"', run.stdout)[1]
+
+
 def why_not_here():
     if os.geteuid() != 0:
         return "network namespaces and mounts need root"
     for program in "ip", "tc", "mount":
         if shutil.which(program) is None:
             return f"{program} is not installed"
+    if calls.grpc is None:
+        return calls.WHY_NOT
     try:
         Network().remove()
     except subprocess.CalledProcessError as error:
@@ -321,6 +350,7 @@ def main():
         print(f"skipped: {reason}")
         return SKIPPED
     expected = without_faults(options)
+    options.adapter_version = adapter_version(options)
     if options.soak_minutes:
         return bool(soak(options, expected))
     failed = [seed for seed in range(options.first_seed,

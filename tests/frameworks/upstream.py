@@ -2,8 +2,8 @@
 
 Run a test as <test>.py <bin folder> <sources>. TANGRAM_FRAMEWORK_CHECKOUTS names
 a folder with checkouts called Megatron-LM, FlagScale, SuperScaler (branch
-Aceso), Hetu-Galvatron, sailor, FlashFlex, torchtitan, alpa and Hetu; tests
-whose checkout is absent are skipped.
+Aceso), Hetu-Galvatron, sailor, FlashFlex, torchtitan, alpa, Hetu, gavel and sia
+(siasosp23/artifacts); tests whose checkout is absent are skipped.
 """
 
 import importlib

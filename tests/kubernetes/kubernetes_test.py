@@ -26,8 +26,10 @@ BASE = ROOT / "deploy" / "kubernetes"
 EXAMPLE = ROOT / "examples" / "kubernetes"
 PROMETHEUS = ROOT / "deploy" / "prometheus"
 ALL = ("tls", "postgres", "monitoring", "autoscaling")
+# KEDA in the place of the other autoscaler.
+ALL_BY_KEDA = ("tls", "postgres", "monitoring", "keda")
 COMPONENTS = ((), *((name,) for name in ALL), ("tls", "postgres"),
-              ("postgres", "tls"), ALL)
+              ("postgres", "tls"), ALL, ALL_BY_KEDA)
 
 needs_kubectl = unittest.skipUnless(shutil.which("kubectl"), "no kubectl")
 
@@ -121,6 +123,8 @@ class ComponentsTest(unittest.TestCase):
                 known.add("monitoring.coreos.com/v1")
             if "autoscaling" in components:
                 known.add("autoscaling/v2")
+            if "keda" in components:
+                known.add("keda.sh/v1alpha1")
             self.assertEqual(versions, known)
 
 
@@ -241,7 +245,84 @@ class MonitoringTest(unittest.TestCase):
         for components in COMPONENTS:
             worker, = Manifests(render_with(components)).of("Deployment")
             self.assertEqual("replicas" in worker["spec"],
-                             "autoscaling" not in components)
+                             not {"autoscaling", "keda"} & {*components})
+
+    def test_keda_scales_the_workers_by_metrics_that_exist(self):
+        manifests = Manifests(render_with(ALL_BY_KEDA))
+        scaler, = manifests.of("ScaledObject")
+        worker, = manifests.of("Deployment")
+        self.assertEqual(scaler["spec"]["scaleTargetRef"]["name"],
+                         worker["metadata"]["name"])
+        sources = "".join(path.read_text() for path in
+                          (ROOT / "coordinator" / "metrics").glob("*.cc"))
+        records = (PROMETHEUS / "recording_rules.yml").read_text()
+        for trigger in scaler["spec"]["triggers"]:
+            query = trigger["metadata"]["query"]
+            names = re.findall(r"[a-z:]*tangram_[a-z_:]+", query)
+            self.assertTrue(names)
+            for name in names:
+                self.assertIn(f"record: {name}\n" if ":" in name
+                              else f'"{name}"',
+                              records if ":" in name else sources)
+            if shutil.which("promtool"):
+                with tempfile.NamedTemporaryFile("w", suffix=".yml") as rules:
+                    yaml.safe_dump({"groups": [{"name": "keda", "rules": [
+                        {"record": "keda", "expr": query}]}]}, rules)
+                    rules.flush()
+                    subprocess.run(["promtool", "check", "rules", rules.name],
+                                   check=True, capture_output=True, timeout=60)
+
+
+@needs_kubectl
+class KueueTest(unittest.TestCase):
+    def setUp(self):
+        self.manifests = Manifests(render_with(("kueue",)))
+        self.pod = next(
+            d for d in self.manifests.of("Deployment")
+            if d["metadata"]["name"] == "tangram-kueue")["spec"]["template"]
+
+    def test_its_arguments_are_those_of_the_program(self):
+        sys.path.append(str(ROOT / "clients/python"))
+        from tangram_schedulers.kueue.__main__ import _parser
+        container, = self.pod["spec"]["containers"]
+        self.assertEqual(container["args"][:3],
+                         ["python3", "-m", "tangram_schedulers.kueue"])
+        options = _parser().parse_args(container["args"][3:])
+        cluster, = self.manifests.of("ConfigMap")
+        groups = yaml.safe_load(cluster["data"]["cluster.yaml"])["groups"]
+        self.assertEqual({g["name"]: g["gpus_per_node"] for g in groups},
+                         dict(dict(options.flavor).values()))
+        volume, = self.pod["spec"]["volumes"]
+        self.assertEqual(volume["configMap"]["name"],
+                         cluster["metadata"]["name"])
+
+    def test_it_may_do_what_it_does_and_no_more(self):
+        role, = self.manifests.of("ClusterRole")
+        may = {(resource, verb) for rule in role["rules"]
+               for resource in rule["resources"] for verb in rule["verbs"]}
+        self.assertEqual(may, {(r, v) for r in ("admissionchecks", "workloads")
+                               for v in ("list", "watch")}
+                         | {(f"{r}/status", "patch")
+                            for r in ("admissionchecks", "workloads")})
+        binding, = self.manifests.of("ClusterRoleBinding")
+        account, = self.manifests.of("ServiceAccount")
+        self.assertEqual(binding["subjects"][0]["name"],
+                         account["metadata"]["name"])
+        self.assertEqual(binding["subjects"][0]["namespace"],
+                         account["metadata"]["namespace"])
+
+    def test_it_reaches_the_coordinator(self):
+        coordinator = self.manifests.labels_of_pods("StatefulSet")
+        self.assertTrue(is_let_in(
+            self.manifests.of("NetworkPolicy"), coordinator, "grpc",
+            self.pod["metadata"]["labels"], is_neighbour=True))
+
+    def test_the_check_is_of_the_controller(self):
+        sys.path.append(str(ROOT / "clients/python"))
+        from tangram_schedulers.kueue import controller
+        check = yaml.safe_load((BASE / "kueue" / "check.yaml").read_text())
+        self.assertEqual(check["spec"]["controllerName"], controller.CONTROLLER)
+        self.assertEqual(check["apiVersion"], controller.API_VERSION)
 
 
 @needs_kubectl
@@ -250,7 +331,8 @@ class MonitoringTest(unittest.TestCase):
                      "no packages: run npm ci in tests/kubernetes")
 class SchemasTest(unittest.TestCase):
     def test_fields_are_those_of_the_schemas(self):
-        for objects in render_with(ALL), render_with(()), render(EXAMPLE):
+        for objects in (render_with(ALL), render_with(ALL_BY_KEDA),
+                        render_with(()), render(EXAMPLE)):
             checked = self.check(objects)
             self.assertEqual(checked.returncode, 0, checked.stderr)
         wrong = self.check(objects.replace("backoffLimit", "backofLimit"))

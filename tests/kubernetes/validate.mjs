@@ -1,5 +1,5 @@
 // node validate.mjs < objects.yaml: checks objects that kustomize printed against
-// the schemas of Kubernetes and of the Prometheus operator. The schemas check
+// the schemas of Kubernetes, of the Prometheus operator and of KEDA. The schemas check
 // values. Types made from them check names of fields, which schemas leave open.
 
 import { execFileSync } from "node:child_process";
@@ -10,9 +10,11 @@ import { parseAllDocuments } from "yaml";
 const FOLDER = import.meta.dirname;
 
 function moduleOf({ apiVersion, kind }) {
-  const models = apiVersion.startsWith("monitoring.coreos.com/")
-    ? "@kubernetes-models/prometheus-operator"
-    : "kubernetes-models";
+  const operators = {
+    "monitoring.coreos.com": "@kubernetes-models/prometheus-operator",
+    "keda.sh": "@kubernetes-models/keda",
+  };
+  const models = operators[apiVersion.split("/")[0]] ?? "kubernetes-models";
   return `${models}/${apiVersion}/${kind}`;
 }
 

@@ -111,6 +111,7 @@ FOLDERS = [
     "tests/lint",
     "tests/parity",
     "tests/property",
+    "tests/schedulers",
     "tests/testing",
     "tests/unit/cli",
     "tests/unit/common/digest",

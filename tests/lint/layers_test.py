@@ -21,19 +21,20 @@ IMPURE = re.compile(
 
 # From an include to the folders that may use it.
 SERVICES = ("common/wire coordinator/planning coordinator/rpc coordinator/store"
-            " coordinator/web coordinator worker/service"
+            " coordinator/web coordinator/rest coordinator worker/service"
             " worker/adapters/process cli/commands cli/print cli/remote")
 THIRD_PARTY = {
     r"\.pb\.h|google/protobuf/(?!stubs/logging)": SERVICES,
     r"google/protobuf/stubs/logging": "common/obs",
     r"grpc(pp)?/": SERVICES + " common/obs common/security coordinator/auth",
+    r"curl/": "coordinator/webhooks",
     r"openssl/": "common/digest common/security coordinator/auth",
     r"(spdlog|prometheus)/": "common/obs",
     r"yaml-cpp/": "formats/config",
     r"nlohmann/": "cli cli/commands cli/files cli/print formats/config web/view"
                   " formats/export_profile"
                   " common/trace frameworks formats/import_cluster"
-                  " coordinator/auth",
+                  " coordinator/auth coordinator/rest",
     r"pugixml": "formats/import_cluster",
     r"civetweb": "coordinator/web",
     r"CLI/": "cli/args",

@@ -46,9 +46,21 @@ export interface Progress {
   best_iteration_time_s?: number;
 }
 
+// What was asked, and the answer of a job that succeeded.
+export interface About {
+  model?: string;
+  cluster?: string;
+  num_gpus?: number;
+  global_batch_size?: number;
+  fits?: boolean;
+  iteration_time_s?: number;
+  reason?: string;
+}
+
 export interface Entry {
   job: Job;
   progress: Progress | null;
+  about: About;
 }
 
 // An error for people. `status` is HTTP's; 0 if nobody answered.

@@ -93,12 +93,38 @@ function progressNode(job: string, progress: Progress): Node {
   return el("span", {}, ...parts, words.join(", "));
 }
 
-function details({ job, progress }: Entry): string | Node {
+function answer({ job, about }: Entry): Node {
+  const report = el("a", { href: `#${encodeURIComponent(job.job_id)}`, "aria-label": `Report of ${job.job_id}` }, "Report");
+  if (about.fits === false) {
+    return el("span", {}, el("span", { class: "badge bad", title: about.reason ?? "" }, "does not fit"), " ", report);
+  }
+  if (about.iteration_time_s === undefined) return report;
+  return el("span", {}, `${format.seconds(about.iteration_time_s)} an iteration `, report);
+}
+
+function details(entry: Entry): string | Node {
+  const { job, progress } = entry;
   if (job.error) return el("span", { class: "error" }, job.error.message);
   if (job.state === "SUCCEEDED") {
-    return el("a", { href: `#${encodeURIComponent(job.job_id)}` }, "Report");
+    return answer(entry);
   }
   return progress === null ? "" : progressNode(job.job_id, progress);
+}
+
+// Jobs of tenants are called "tenant/name" for those who see several.
+function owner({ job_id }: Job): string {
+  const slash = job_id.indexOf("/");
+  return slash < 0 ? "" : job_id.slice(0, slash);
+}
+
+function model({ about }: Entry): string {
+  if (about.model === undefined) return "";
+  return `${about.model}, batch ${format.thousands(about.global_batch_size ?? 0)}`;
+}
+
+function cluster({ about }: Entry): string {
+  if (about.cluster === undefined) return "";
+  return `${about.cluster}, ${format.items(about.num_gpus ?? 0, "GPU")}`;
 }
 
 function state(job: Job): string {
@@ -118,14 +144,20 @@ function took(job: Job): string {
 export function jobsSection(entries: Entry[]): HTMLElement {
   const lead = entries.length > 0 ? "" : "There are none yet: tangram plan --coordinator ... --job NAME makes one.";
   const columns = [
+    { title: "owner" },
     { title: "job" },
+    { title: "model" },
+    { title: "cluster" },
     { title: "state" },
     { title: "submitted" },
     { title: "takes", isNumber: true },
-    { title: "" },
+    { title: "result" },
   ];
   const rows = entries.map((entry) => [
+    owner(entry.job),
     entry.job.job_id,
+    model(entry),
+    cluster(entry),
     state(entry.job),
     time(entry.job.submitted_s),
     took(entry.job),

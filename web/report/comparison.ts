@@ -83,9 +83,16 @@ function metricRow(metric: Metric, plans: Plan[], isOneJob: boolean): (string | 
 
 const isTold = ([, ...cells]: (string | Node)[]) => cells.some((cell) => cell !== "");
 
+function besides(seconds: number, shortest: number): string {
+  const more = seconds / shortest - 1;
+  return more < 0.0005 ? "" : `, +${format.percent(more)}`;
+}
+
 // Draws bars as long as the iterations, on one scale.
 function bars(plans: Plan[]): HTMLElement {
-  const longest = Math.max(...plans.map((p) => p.plan?.prediction.iteration_time_s ?? 0));
+  const times = plans.flatMap((p) => (p.plan ? [p.plan.prediction.iteration_time_s] : []));
+  const longest = Math.max(...times);
+  const shortest = Math.min(...times);
   return el(
     "div",
     { class: "bars" },
@@ -94,10 +101,10 @@ function bars(plans: Plan[]): HTMLElement {
       if (!p.plan) return [label, el("div", { class: "muted" }, "no plan fits")];
       const iteration_s = p.plan.prediction.iteration_time_s;
       // The remaining width is for the figure.
-      const bar = styled(el("div", { class: "bar" }), { "--room": "84%" });
+      const bar = styled(el("div", { class: "bar" }), { "--room": "76%" });
       bar.append(
-        shareBar(p.plan, (0.84 * iteration_s) / longest),
-        el("span", {}, format.seconds(iteration_s)),
+        shareBar(p.plan, (0.76 * iteration_s) / longest),
+        el("span", {}, `${format.seconds(iteration_s)}${besides(iteration_s, shortest)}`),
       );
       return [label, bar];
     }),

@@ -65,7 +65,7 @@ export function section(
 ): HTMLElement {
   return el(
     "section",
-    { id, class: "card", "aria-labelledby": `${id}-title` },
+    { id, class: "card", tabindex: -1, "aria-labelledby": `${id}-title` },
     el("h2", { id: `${id}-title` }, title),
     lead !== "" && el("p", { class: "lead" }, lead),
     ...children,

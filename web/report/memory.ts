@@ -1,6 +1,7 @@
 import { el, legend, section, styled } from "./dom";
 import * as format from "./format";
-import { MEMORY_COLORS } from "./palette";
+import { isTight } from "./headline";
+import { MARGIN_COLOR, MEMORY_COLORS } from "./palette";
 import { arrowKeys, withTooltip } from "./tooltip";
 import { deviceName, numDevices, type Answer, type Memory } from "./view_model";
 
@@ -45,7 +46,8 @@ function describe(name: string, bytes: Bytes, memories: Memory[]): string[] {
   ];
 }
 
-function bar(bytes: Bytes, memory: Memory, scale: number): HTMLElement {
+// The frame is what the plan may use; the hatched part behind it is the margin.
+function bar(bytes: Bytes, memory: Memory, scale: number, margin: number): HTMLElement {
   const track = el("div", { class: "track" });
   const capacity = styled(el("div", { class: "capacity" }), {
     width: `${100 * memory.capacity_bytes * scale}%`,
@@ -58,6 +60,16 @@ function bar(bytes: Bytes, memory: Memory, scale: number): HTMLElement {
     });
     if (bytes[kind] > 0) parts.append(part);
   }
+  if (margin > 0) {
+    const free = (memory.capacity_bytes * margin) / (1 - margin);
+    track.append(
+      styled(el("div", { class: "margin hatched" }), {
+        left: `${100 * memory.capacity_bytes * scale}%`,
+        width: `${100 * free * scale}%`,
+        "--color": MARGIN_COLOR,
+      }),
+    );
+  }
   track.append(parts, capacity);
   return track;
 }
@@ -67,12 +79,13 @@ function hostText(memory: Memory): string {
   return `host: ${format.bytes(memory.host_bytes)} of ${format.bytes(memory.host_capacity_bytes)}`;
 }
 
-export function memorySection(answer: Answer): HTMLElement {
+// `margin` is the share of each GPU that the plan leaves free.
+export function memorySection(answer: Answer, margin: number): HTMLElement {
   const devices = numDevices(answer);
   const memoriesOf = (device: number) =>
     answer.stages.filter((_, s) => s % devices === device).map(({ memory }) => memory);
   const most = Math.max(
-    ...answer.stages.map(({ memory: m }) => Math.max(m.peak_bytes, m.capacity_bytes)),
+    ...answer.stages.map(({ memory: m }) => Math.max(m.peak_bytes, m.capacity_bytes / (1 - margin))),
   );
   const hasHost = answer.stages.some(({ memory }) => memory.host_bytes > 0);
   const rows = el("div", { class: hasHost ? "memory with-host" : "memory" });
@@ -82,6 +95,7 @@ export function memorySection(answer: Answer): HTMLElement {
     const memory = memories[0];
     const name = `${deviceName(answer, device)} · ${answer.stages[device].gpus_label}`;
     const isOver = memory.peak_bytes > memory.capacity_bytes;
+    const tight = isTight(memory.peak_bytes / memory.capacity_bytes);
     const lines = describe(name, bytes, memories);
     rows.append(
       withTooltip(
@@ -89,12 +103,12 @@ export function memorySection(answer: Answer): HTMLElement {
           "div",
           { class: "memory-row", "data-stop": true, role: "img", "aria-label": lines.join(", ") },
           el("span", { class: "memory-name" }, name),
-          bar(bytes, memory, 1 / most),
+          bar(bytes, memory, 1 / most, margin),
           el(
             "span",
-            { class: isOver ? "memory-figure over" : "memory-figure" },
+            { class: `memory-figure ${isOver ? "over" : tight ? "tight" : ""}` },
             `${(memory.peak_bytes / 1e9).toFixed(1)} / ${(memory.capacity_bytes / 1e9).toFixed(1)} GB`,
-            el("b", {}, `${Math.round((100 * memory.peak_bytes) / memory.capacity_bytes)} %`),
+            el("b", {}, `${tight ? "⚠ " : ""}${Math.round((100 * memory.peak_bytes) / memory.capacity_bytes)} %`),
           ),
           hasHost && el("span", { class: "muted" }, hostText(memory)),
         ),
@@ -109,8 +123,12 @@ export function memorySection(answer: Answer): HTMLElement {
   return section(
     "memory",
     "Memory",
-    "The peak of each GPU of a stage, by kind; the frame is what the GPU has.",
-    legend(shown.map(([kind, label]) => ({ label, color: MEMORY_COLORS[kind] }))),
+    "The peak of each GPU of a stage, by kind; the frame is what the plan may use. ⚠ marks more than 95 % of that." +
+      (margin > 0 ? ` Behind it, ${format.percent(margin)} of the GPU is kept free (--memory-margin).` : ""),
+    legend([
+      ...shown.map(([kind, label]) => ({ label, color: MEMORY_COLORS[kind] })),
+      ...(margin > 0 ? [{ label: "kept free", color: MARGIN_COLOR, isHatched: true }] : []),
+    ]),
     rows,
   );
 }

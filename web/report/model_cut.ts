@@ -8,7 +8,6 @@ import { numDevices, numGpus, type Answer, type Cut, type Model, type Parallelis
 // Draws two bars, layers above and GPUs below, joined by a piece for each stage.
 // A piece that narrows downwards has a larger share of the model than of the GPUs.
 
-const WIDTH = 1120;
 const BAR = 34;
 const AXIS = 22;
 const GAP = 54;
@@ -78,19 +77,19 @@ function stageText(answer: Answer, s: number): string[] {
   ];
 }
 
-function layerAxis(model: Model): SVGElement[] {
+function layerAxis(model: Model, width: number): SVGElement[] {
   const last = model.num_layers - 1;
-  const step = [1, 2, 5, 10, 20, 50, 100].find((s) => (last / s) * 34 <= WIDTH) ?? 200;
+  const step = [1, 2, 5, 10, 20, 50, 100].find((s) => (last / s) * 34 <= width) ?? 200;
   const ticks = [0, last];
   for (let layer = step; layer < last; layer += step) ticks.push(layer);
-  const x = (layer: number) => ((layer + 0.5) / model.num_layers) * WIDTH;
+  const x = (layer: number) => ((layer + 0.5) / model.num_layers) * width;
   const isFree = (layer: number) =>
-    layer === 0 || layer === last || (x(layer) > 44 && x(layer) < WIDTH - 44);
+    layer === 0 || layer === last || (x(layer) > 44 && x(layer) < width - 44);
   return ticks.filter(isFree).map((layer) =>
     svg(
       "text",
       {
-        x: layer === 0 ? 0 : layer === last ? WIDTH : x(layer),
+        x: layer === 0 ? 0 : layer === last ? width : x(layer),
         y: AXIS - 8,
         "text-anchor": layer === 0 ? "start" : layer === last ? "end" : "middle",
         class: "axis",
@@ -126,25 +125,25 @@ function gpuLabel(stage: Stage, { from, to }: Span, device: number): string {
   return stage.gpus_label.length <= room ? stage.gpus_label : String(device);
 }
 
-function picture(model: Model, answer: Answer): SVGElement {
+function picture(model: Model, answer: Answer, width: number): SVGElement {
   const devices = numDevices(answer);
   const counts = answer.stages.slice(0, devices).map(numGpus);
   const total = counts.reduce((a, b) => a + b, 0);
   const spans: Span[] = [];
   let before = 0;
   for (const count of counts) {
-    spans.push({ from: (before / total) * WIDTH, to: ((before + count) / total) * WIDTH });
+    spans.push({ from: (before / total) * width, to: ((before + count) / total) * width });
     before += count;
   }
   const height = AXIS + 2 * BAR + GAP;
   const picture = svg(
     "svg",
-    { viewBox: `0 0 ${WIDTH} ${height}`, class: "cut", role: "group", "aria-label": "Model cut over stages" },
-    ...layerAxis(model),
+    { viewBox: `0 0 ${width} ${height}`, class: "cut", role: "group", "aria-label": "Model cut over stages" },
+    ...layerAxis(model, width),
     ...answer.stages.map((stage, s) => {
       const layers = {
-        from: (layersBefore(model, stage.begin) / model.num_layers) * WIDTH,
-        to: (layersBefore(model, stage.end) / model.num_layers) * WIDTH,
+        from: (layersBefore(model, stage.begin) / model.num_layers) * width,
+        to: (layersBefore(model, stage.end) / model.num_layers) * width,
       };
       return piece(answer, s, layers, spans[s % devices], s < devices);
     }),
@@ -153,7 +152,8 @@ function picture(model: Model, answer: Answer): SVGElement {
   return picture;
 }
 
-export function modelCut(model: Model, answer: Answer): HTMLElement {
+// `width` is the room for the picture, in pixels.
+export function modelCut(model: Model, answer: Answer, width: number): HTMLElement {
   const kinds = model.layer_runs
     .filter(({ kind }) => kind === "dense" || kind === "moe")
     .map(({ kind, count }) => `${count} ${kind === "moe" ? "mixture-of-experts" : "dense"} layers`);
@@ -162,7 +162,7 @@ export function modelCut(model: Model, answer: Answer): HTMLElement {
     "Model cut",
     `${model.name}: ${format.count(model.parameters)} parameters, ${kinds.join(" and ")}. ` +
       "Layers above, the GPUs that run them below; widths are shares of each.",
-    picture(model, answer),
+    picture(model, answer, width),
     el("details", { open: answer.stages.length <= 16 }, el("summary", {}, "Stages"), stageTable(answer)),
   );
 }

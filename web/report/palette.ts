@@ -12,6 +12,8 @@ const GREY = "#8a93a0";
 
 const ISLANDS = [BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, YELLOW];
 
+export const MARGIN_COLOR = GREY;
+
 export const MEMORY_COLORS = {
   weights: BLUE,
   gradients: SKY,

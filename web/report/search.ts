@@ -155,8 +155,8 @@ export function searchSection(plan: Plan): HTMLElement | null {
     "search",
     "Search",
     planning.pairs > 0 ? costText(planning) : "",
-    planning.pairs > 0 && el("h3", {}, "What became of the pairs of slice and island"),
-    planning.pairs > 0 && funnel(planning),
-    ...others,
+    planning.pairs > 0 &&
+      el("details", {}, el("summary", {}, "What became of the pairs of slice and island"), funnel(planning)),
+    others.length > 0 && el("details", {}, el("summary", {}, "Other plans that were found"), ...others),
   );
 }

@@ -19,7 +19,7 @@ export function usedGpus(answer: Answer): number {
     .reduce((sum, stage) => sum + numGpus(stage), 0);
 }
 
-function fullest(answer: Answer): number {
+export function fullest(answer: Answer): number {
   const fractions = answer.stages.map(
     ({ memory }) => memory.peak_bytes / memory.capacity_bytes,
   );

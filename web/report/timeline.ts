@@ -20,6 +20,8 @@ export const ZOOM_STEP = 1.6;
 export const PAN_STEP = 0.2;
 const WHEEL_ZOOM = 0.0025;
 const OVERVIEW_HEIGHT = 46;
+// The width that the label of a pass needs, on average.
+const LEGIBLE_PASS_PX = 26;
 // [number of rows, height of passes, height of transfers] in pixels; the first
 // entry with at least as many rows applies.
 const ROWS_PX: [number, number, number][] = [[12, 22, 4], [24, 15, 3], [48, 11, 2], [Infinity, 7, 1]];
@@ -95,10 +97,19 @@ export class Timeline {
     this.show(this.whole());
   }
 
+  // Shows the warm-up if the passes of the whole iteration were too narrow to
+  // tell apart.
+  open(): void {
+    this.draw();
+    const passes = this.answer.num_microbatches * 2;
+    if (this.layout.width / passes < LEGIBLE_PASS_PX) this.showEnd(true);
+  }
+
   // Shows few enough passes to distinguish the first, or the last, of all devices.
   showEnd(isFirst: boolean): void {
     const { stages, num_microbatches } = this.answer;
-    const shown = Math.min(num_microbatches, 2 * numDevices(this.answer) + 4);
+    const fitting = Math.max(4, Math.floor(this.layout.width / (2 * LEGIBLE_PASS_PX)));
+    const shown = Math.min(num_microbatches, 2 * numDevices(this.answer) + 4, fitting);
     const span = this.schedule.endNs * Math.min(1, shown / (num_microbatches + stages.length));
     const startNs = isFirst ? 0 : this.schedule.endNs - span;
     this.show({ startNs, endNs: startNs + span });

@@ -38,6 +38,8 @@ const SHORT: Record<EventKind, string> = {
 };
 const FONT = "11px system-ui, sans-serif";
 const NARROWEST_GAP_PX = 4;
+const NARROWEST_PASS_PX = 3;
+const BIN_PX = 4;
 
 export function rowHeight(layout: Layout): number {
   return layout.passes + 2 * layout.sends + layout.gap;
@@ -94,8 +96,13 @@ interface Box {
 function drawEvent(context: CanvasRenderingContext2D, kind: EventKind, microbatch: number, box: Box) {
   const gap = box.width > NARROWEST_GAP_PX ? 1 : 0;
   context.fillRect(box.x, box.y, Math.max(box.width - gap, 0.5), box.height);
-  const label = `${SHORT[kind]}${microbatch < 0 ? "" : microbatch}`;
-  if (box.height < 12 || SHORT[kind] === "" || box.width < 7 * label.length + 3) return;
+  if (box.height < 12 || SHORT[kind] === "") return;
+  // The number alone where it does not fit with the letter; colour tells the kind.
+  const number = microbatch < 0 ? "" : String(microbatch);
+  const label = [`${SHORT[kind]}${number}`, number].find(
+    (text) => text !== "" && box.width >= 6.4 * text.length + 3,
+  );
+  if (label === undefined) return;
   const fill = context.fillStyle;
   context.fillStyle = textOn(EVENT_COLORS[kind]);
   context.fillText(label, box.x + (box.width - gap) / 2, box.y + box.height / 2 + 0.5);
@@ -129,6 +136,46 @@ function drawLane(
   context.globalAlpha = 1;
 }
 
+// Draws, for each bin of pixels, how much of it each kind of pass takes. Passes
+// narrower than a bin would be a moiré.
+function drawOccupancy(context: CanvasRenderingContext2D, layout: Layout, view: View, lanes: Lane[], y: number) {
+  const bins = Math.ceil(layout.width / BIN_PX);
+  const binNs = (view.endNs - view.startNs) / bins;
+  const filled = new Float64Array(bins);
+  for (const lane of lanes) {
+    const busyNs = new Float64Array(bins);
+    for (let i = firstEndingAfter(lane, view.startNs); i < lane.startsNs.length; ++i) {
+      const from = Math.max(0, lane.startsNs[i] - view.startNs);
+      const to = Math.min(view.endNs, lane.startsNs[i] + lane.durationsNs[i]) - view.startNs;
+      if (lane.startsNs[i] >= view.endNs) break;
+      for (let bin = Math.floor(from / binNs); bin < bins && bin * binNs < to; ++bin) {
+        busyNs[bin] += Math.min(to, (bin + 1) * binNs) - Math.max(from, bin * binNs);
+      }
+    }
+    context.fillStyle = EVENT_COLORS[lane.kind];
+    for (let bin = 0; bin < bins; ++bin) {
+      const share = Math.min(1 - filled[bin], busyNs[bin] / binNs);
+      if (share <= 0) continue;
+      const top = y + layout.passes * (1 - filled[bin] - share);
+      context.fillRect(layout.gutter + bin * BIN_PX, top, BIN_PX, layout.passes * share);
+      filled[bin] += share;
+    }
+  }
+}
+
+// Whether the passes of a row are too narrow to be drawn one by one.
+export function isMoire(layout: Layout, view: View, lanes: Lane[]): boolean {
+  let passes = 0;
+  let lastedNs = 0;
+  for (const { startsNs, durationsNs, microbatches } of lanes) {
+    if (microbatches[0] < 0) continue;
+    passes += startsNs.length;
+    for (const durationNs of durationsNs) lastedNs += durationNs;
+  }
+  const pixelNs = (view.endNs - view.startNs) / layout.width;
+  return passes > 0 && lastedNs / passes < NARROWEST_PASS_PX * pixelNs;
+}
+
 export interface Picture {
   schedule: Schedule;
   layout: Layout;
@@ -152,7 +199,12 @@ function drawRow(context: CanvasRenderingContext2D, picture: Picture, row: numbe
   context.globalAlpha = 1;
   context.textAlign = "center";
   const except = highlighted && highlighted.microbatch >= 0 ? highlighted.microbatch : null;
-  for (const lane of schedule.rows[row].passes) {
+  const { passes } = schedule.rows[row];
+  if (except === null && isMoire(layout, view, passes)) {
+    drawOccupancy(context, layout, view, passes, y);
+    return;
+  }
+  for (const lane of passes) {
     drawLane(context, layout, view, lane, y, layout.passes, except);
   }
   for (const lane of schedule.rows[row].sends) {

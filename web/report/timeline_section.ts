@@ -30,6 +30,7 @@ export interface TimelineSection {
   element: HTMLElement;
   draw: () => void;
   fit: () => void;
+  open: () => void;
 }
 
 export function timelineSection(answer: Answer): TimelineSection {
@@ -57,5 +58,5 @@ export function timelineSection(answer: Answer): TimelineSection {
     timeline.status,
     el("p", { class: "muted screen-only", id: "timeline-keys" }, KEYS),
   );
-  return { element, draw: () => timeline.draw(), fit: () => timeline.fit() };
+  return { element, draw: () => timeline.draw(), fit: () => timeline.fit(), open: () => timeline.open() };
 }

@@ -20,6 +20,14 @@ export interface Plan {
   explanation: string[];
   notes: string[];
   against?: { plan: number; differences: string[] };
+  run?: RunCommand[]; // Absent: nobody asked the frameworks.
+}
+
+export interface RunCommand {
+  framework: string;
+  command: string;
+  losses: string[];
+  reads_data: boolean;
 }
 
 export interface Model {

@@ -45,6 +45,17 @@ Json AnswerView(const ReportedPlan& reported) {
   return view;
 }
 
+Json RunView(const std::vector<RunCommand>& commands) {
+  Json view = Json::array();
+  for (const RunCommand& run : commands) {
+    view.push_back({{"framework", run.framework},
+                    {"command", run.command},
+                    {"losses", run.losses},
+                    {"reads_data", run.reads_data}});
+  }
+  return view;
+}
+
 Json PlanView(const ReportedPlan& reported) {
   const PlanFile& file = reported.file;
   Json view = {{"name", reported.name},
@@ -57,6 +68,7 @@ Json PlanView(const ReportedPlan& reported) {
                {"explanation", file.explanation},
                {"notes", file.result.notes}};
   if (file.result.plan) view["plan"] = AnswerView(reported);
+  if (reported.run) view["run"] = RunView(*reported.run);
   if (file.result.infeasible) {
     view["infeasible"] = {{"reason", file.result.infeasible->reason},
                           {"bytes_short", file.result.infeasible->bytes_short}};

@@ -12,7 +12,7 @@ from tangram_client.client import Client
 from tangram_client.errors import (BadInput, Cancelled, DeadlineExceeded,
                                    Denied, Failed, NotFound, TangramError,
                                    Unavailable)
-from tangram_client.jobs import Job, JobState, Progress
+from tangram_client.jobs import Job, JobState, Progress, TenantUsage
 from tangram_client.plans import (Gpus, Group, Infeasible, Pipeline, Plan,
                                   Stage)
 from tangram_client.requests import request, request_like
@@ -20,4 +20,4 @@ from tangram_client.requests import request, request_like
 __all__ = ["Access", "BadInput", "Cancelled", "Client", "DeadlineExceeded",
            "Denied", "Failed", "Gpus", "Group", "Infeasible", "Job", "JobState",
            "NotFound", "Pipeline", "Plan", "Progress", "Stage", "TangramError",
-           "Unavailable", "request", "request_like"]
+           "TenantUsage", "Unavailable", "request", "request_like"]

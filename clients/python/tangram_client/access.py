@@ -1,6 +1,7 @@
 """Addresses and credentials of a coordinator."""
 
 import dataclasses
+import json
 import os
 import re
 from typing import Optional
@@ -12,6 +13,18 @@ from tangram_client.errors import BadInput
 # Same values as in cli/remote/coordinator_channel.cc.
 _KEEPALIVE_MS = 30_000
 _KEEPALIVE_TIMEOUT_MS = 10_000
+# Same as kClientServiceConfig in common/wire/grpc_settings.h: a name may have
+# several coordinators behind it, of which some are away.
+_SERVICE_CONFIG = json.dumps({
+    "loadBalancingConfig": [{"round_robin": {}}],
+    "methodConfig": [{
+        "name": [{}],
+        "retryPolicy": {
+            "maxAttempts": 4,
+            "initialBackoff": "0.2s",
+            "maxBackoff": "2s",
+            "backoffMultiplier": 2,
+            "retryableStatusCodes": ["UNAVAILABLE"]}}]})
 
 
 def _from_environment(name):
@@ -35,7 +48,8 @@ class Access:
         self._check()
         options = [("grpc.keepalive_time_ms", _KEEPALIVE_MS),
                    ("grpc.keepalive_timeout_ms", _KEEPALIVE_TIMEOUT_MS),
-  # Plan files of large clusters are long.
+                   ("grpc.service_config", _SERVICE_CONFIG),
+                   # Plan files of large clusters are long.
                    ("grpc.max_receive_message_length", -1)]
         if self._is_this_machine():
             options.append(("grpc.enable_http_proxy", 0))

@@ -3,11 +3,13 @@
 import time
 
 import grpc
+from google.protobuf import empty_pb2, field_mask_pb2
 
 from tangram_client.access import Access
-from tangram_client.errors import Failed, error_of_call
-from tangram_client.jobs import Job, JobState, Progress
-from tangram_client.messages import job_service_pb2, planner_service_pb2
+from tangram_client.errors import DeadlineExceeded, Failed, error_of_call
+from tangram_client.jobs import Job, JobState, Progress, TenantUsage
+from tangram_client.messages import (job_service_pb2, planner_service_pb2,
+                                     tenant_service_pb2)
 from tangram_client.plans import Plan
 
 _CALL_TIMEOUT_S = 30
@@ -15,6 +17,18 @@ _CALL_TIMEOUT_S = 30
 _ABSENCE_S = 60
 _RETRY_INTERVAL_S = 0.5
 _PAGE_SIZE = 100
+# Seconds of one call that waits for a job; shorter than the time of a call.
+_WAIT_S = 20
+
+
+def _mask(fields):
+    return field_mask_pb2.FieldMask(paths=fields) if fields else None
+
+
+def _plan_of(job):
+    if job.error is not None:
+        raise job.error
+    return job.plan
 
 
 class Client:
@@ -36,9 +50,15 @@ class Client:
     def close(self):
         self._channel.close()
 
-    def plan(self, request, *, timeout_s=None, on_progress=None):
+    def plan(self, request, *, timeout_s=None, on_progress=None,
+             skip_cache=False):
         """Returns the Plan for a request, in one call that ends with this
-        program. Calls `on_progress` with a Progress a few times a second."""
+        program. Calls `on_progress` with a Progress a few times a second.
+        `skip_cache` plans anew though an equal request was planned before."""
+        if skip_cache:
+            asked, request = request, planner_service_pb2.PlanRequest()
+            request.CopyFrom(asked)
+            request.skip_cache = True
         try:
             for update in self._stream(
                     "Planner/Plan", request, planner_service_pb2.PlanUpdate,
@@ -51,26 +71,94 @@ class Client:
             raise error_of_call(error) from None
         raise Failed("the coordinator ended without a result")
 
-    def submit(self, request, job_id, *, priority=0):
+    def submit(self, request, job_id, *, priority=0, labels=None,
+               deadline_s=0, keep_s=0, webhook=""):
         """Submits a request as a job and returns the Job. The caller chooses
         its name, of letters, digits and "._-"; submitting the same again
-        returns the same job. Higher priorities run first."""
+        returns the same job. Higher priorities run first. The job fails if it
+        has not ended after `deadline_s` seconds, and is kept for `keep_s`
+        seconds after its end (0: as others). `webhook` is told of its end."""
         return self._job("SubmitJob", job_service_pb2.SubmitJobRequest(
-            job_id=job_id, request=request, priority=priority))
+            job_id=job_id, request=request, priority=priority,
+            labels=labels or {}, timeout_s=deadline_s, keep_s=keep_s,
+            webhook=webhook))
 
-    def get(self, job_id):
-        """Returns the Job of this name, with its plan if it has one."""
-        return self._job("GetJob", job_service_pb2.GetJobRequest(job_id=job_id))
+    def get(self, job_id, *, fields=()):
+        """Returns the Job of this name, with its plan if it has one. `fields`
+        selects fields of tangram.v1.Job, such as "state": others are as if
+        unset."""
+        return self._job("GetJob", job_service_pb2.GetJobRequest(
+            job_id=job_id, read_mask=_mask(fields)))
+
+    def request_of(self, job_id):
+        """Returns the tangram.v1.PlanRequest of a job."""
+        return self._call("Jobs/GetJob", job_service_pb2.GetJobRequest(
+            job_id=job_id, read_mask=_mask(["request"])),
+            job_service_pb2.Job).request
+
+    def update(self, job_id, *, priority=None, labels=None, deadline_s=None,
+               keep_s=None):
+        """Changes settings of a job and returns it; None leaves one as it is.
+        `labels` replace all there are. `deadline_s` counts from now on; 0: no
+        deadline."""
+        job = job_service_pb2.Job(job_id=job_id, priority=priority or 0,
+                                  labels=labels or {}, keep_s=keep_s or 0)
+        if deadline_s:
+            job.deadline_s = time.time() + deadline_s
+        given = dict(priority=priority, labels=labels, deadline_s=deadline_s,
+                     keep_s=keep_s)
+        return self._job("UpdateJob", job_service_pb2.UpdateJobRequest(
+            job=job, update_mask=_mask(
+                [name for name, value in given.items() if value is not None])))
+
+    def retry(self, job_id, *, deadline_s=0):
+        """Queues a job that failed or was cancelled again and returns it."""
+        return self._job("RetryJob", job_service_pb2.RetryJobRequest(
+            job_id=job_id, timeout_s=deadline_s))
+
+    def delete(self, job_id, *, allow_missing=False):
+        """Deletes a job that has ended."""
+        self._call("Jobs/DeleteJob", job_service_pb2.DeleteJobRequest(
+            job_id=job_id, allow_missing=allow_missing), empty_pb2.Empty)
+
+    def usage(self, tenant=""):
+        """Returns the TenantUsage of a tenant; empty: that of the token."""
+        return TenantUsage.of(self._call(
+            "Tenants/GetTenantUsage",
+            tenant_service_pb2.GetTenantUsageRequest(tenant=tenant),
+            tenant_service_pb2.TenantUsage))
+
+    def export(self, tenant=""):
+        """Yields a tangram.v1.TenantRecord for each job of a tenant, with its
+        request, result and progress."""
+        try:
+            yield from self._stream(
+                "Tenants/ExportTenant",
+                tenant_service_pb2.ExportTenantRequest(tenant=tenant),
+                tenant_service_pb2.TenantRecord)
+        except grpc.RpcError as error:
+            raise error_of_call(error) from None
+
+    def erase(self, tenant):
+        """Deletes all jobs of a tenant and returns their number."""
+        return self._call(
+            "Tenants/EraseTenant",
+            tenant_service_pb2.EraseTenantRequest(tenant=tenant),
+            tenant_service_pb2.EraseTenantResponse).jobs
 
     def cancel(self, job_id):
         """Cancels a job and returns it. A finished job does not change."""
         return self._job("CancelJob",
                          job_service_pb2.CancelJobRequest(job_id=job_id))
 
-    def list(self, states=()):
-        """Yields jobs, newest first. `states` selects jobs by their state."""
+    def list(self, states=(), *, filter="", order_by="", fields=()):
+        """Yields jobs, newest first. `states` selects jobs by their state, and
+        `filter` by an expression such as "state = FAILED AND labels.run = 7".
+        `order_by` is a field, perhaps followed by " desc"; `fields` as in
+        get."""
         request = job_service_pb2.ListJobsRequest(
-            page_size=_PAGE_SIZE,
+            page_size=_PAGE_SIZE, filter=filter, order_by=order_by,
+            read_mask=_mask(fields),
             states=[job_service_pb2.Job.State.Value(JobState(state).name)
                     for state in states])
         while True:
@@ -103,14 +191,28 @@ class Client:
                     raise why from None
             time.sleep(_RETRY_INTERVAL_S)
 
-    def wait(self, job_id):
-        """Waits for a job. Returns its Plan, or raises its error."""
+    def wait(self, job_id, *, timeout_s=None):
+        """Waits for a job. Returns its Plan, or raises its error, or
+        DeadlineExceeded after `timeout_s` seconds."""
+        if timeout_s is not None:
+            return self._wait(job_id, timeout_s)
         for update in self.watch(job_id):
             if isinstance(update, Job):
-                if update.error is not None:
-                    raise update.error
-                return update.plan
+                return _plan_of(update)
         raise Failed("the coordinator ended without a result")
+
+    def _wait(self, job_id, timeout_s):
+        end = time.monotonic() + timeout_s
+        while True:
+            left_s = end - time.monotonic()
+            job = self._job("WaitJob", job_service_pb2.WaitJobRequest(
+                job_id=job_id, timeout_s=min(max(left_s, 0.01), _WAIT_S)))
+            if job.state.is_end:
+                return _plan_of(job)
+            if left_s <= _WAIT_S:
+                raise DeadlineExceeded(
+                    f"job {job_id}: {job.state.value} after {timeout_s} s",
+                    grpc.StatusCode.DEADLINE_EXCEEDED)
 
     def _job(self, method, request):
         return Job.of(self._call("Jobs/" + method, request, job_service_pb2.Job))

@@ -2,7 +2,7 @@
 
 import dataclasses
 import enum
-from typing import Optional
+from typing import Mapping, Optional
 
 from tangram_client.errors import Cancelled, TangramError, error_of
 from tangram_client.messages import job_service_pb2, planner_service_pb2
@@ -62,6 +62,11 @@ class Job:
     finished_s: Optional[float]
     plan: Optional[Plan]  # Set if the job succeeded; not in lists.
     error: Optional[TangramError]  # Set if the job failed or was cancelled.
+    labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    deadline_s: Optional[float] = None  # Since 1970; None: it has none.
+    keep_s: Optional[float] = None  # After its end; None: as long as others.
+    webhook: str = ""
+    losses: int = 0  # Coordinators lost with it since it last got further.
 
     @classmethod
     def of(cls, message):
@@ -79,4 +84,30 @@ class Job:
                    finished_s=message.finished_s or None,
                    plan=Plan(message.result) if message.HasField("result")
                    else None,
-                   error=error)
+                   error=error, labels=dict(message.labels),
+                   deadline_s=message.deadline_s or None,
+                   keep_s=message.keep_s or None, webhook=message.webhook,
+                   losses=message.losses)
+
+
+@dataclasses.dataclass(frozen=True)
+class TenantUsage:
+    """What a coordinator keeps of a tenant, and its limits (None: none)."""
+
+    tenant: str
+    unfinished_jobs: int
+    ended_jobs: int
+    stored_bytes: int  # Of requests and plans.
+    max_unfinished_jobs: Optional[int]
+    max_ended_jobs: Optional[int]
+    max_stored_bytes: Optional[int]
+
+    @classmethod
+    def of(cls, message):
+        return cls(tenant=message.tenant,
+                   unfinished_jobs=message.unfinished_jobs,
+                   ended_jobs=message.ended_jobs,
+                   stored_bytes=message.stored_bytes,
+                   max_unfinished_jobs=message.max_unfinished_jobs or None,
+                   max_ended_jobs=message.max_ended_jobs or None,
+                   max_stored_bytes=message.max_stored_bytes or None)

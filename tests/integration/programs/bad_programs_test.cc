@@ -44,9 +44,11 @@ class BadProgramsTest : public ::testing::Test {
 
   std::string file() const { return folder_ / "number"; }
 
-  // Starts the program that misbehaves in the way `how`.
+  // Starts the program that misbehaves in the way `how`. It writes a file and
+  // tells its process number, which a sandbox would hide.
   absl::StatusOr<std::unique_ptr<Parallelizer>> Start(
       const std::string& how, ProcessOptions limits = {}) {
+    limits.isolation = Isolation::kNone;
     return CreateParallelizer(
         absl::StrCat(
             "exec:", PythonCommand("tests/integration/programs/bad_adapter.py"),

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -83,9 +84,11 @@ class RunningAdapter : public AdapterProcess {
 
   absl::Status Start(const ShouldStop& should_stop) {
     TANGRAM_ASSIGN_OR_RETURN(folder_, PrivateFolder::Create());
+    TANGRAM_ASSIGN_OR_RETURN(std::vector<std::string> wrapper, Wrapper());
     TANGRAM_ASSIGN_OR_RETURN(
         child_, ChildProcess::Start(
-                    {.command = options_.command,
+                    {.wrapper = std::move(wrapper),
+                     .command = options_.command,
                      .environment = EnvironmentFor(*folder_),
                      .max_memory_bytes = options_.max_memory_bytes,
                      .on_line = [this](absl::string_view line) {
@@ -129,6 +132,24 @@ class RunningAdapter : public AdapterProcess {
   }
 
  private:
+  // Returns the words of the sandbox; none: it runs without.
+  absl::StatusOr<std::vector<std::string>> Wrapper() const {
+    if (options_.isolation == Isolation::kNone)
+      return std::vector<std::string>();
+    const absl::Status works = SandboxesWork();
+    if (works.ok()) return SandboxWords(folder_->path(), options_.hidden_files);
+    if (options_.isolation == Isolation::kRequired) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("--adapter_isolation: required; ", works.message()));
+    }
+    static std::once_flag once;
+    std::call_once(once, [&] {
+      Log(LogLevel::kWarning, "adapter programs run without a sandbox",
+          {{"reason", works.message()}});
+    });
+    return std::vector<std::string>();
+  }
+
   template <typename Request, typename Answer>
   using Method = std::unique_ptr<grpc::ClientAsyncResponseReader<Answer>> (
       v1::Parallelizer::Stub::*)(grpc::ClientContext*, const Request&,

@@ -189,7 +189,9 @@ class WatchedChild : public ChildProcess {
   pid_t Fork(int output) {
     char shell[] = "/bin/sh";
     char flag[] = "-c";
-    char* const argv[] = {shell, flag, options_.command.data(), nullptr};
+    std::vector<char*> argv;
+    for (std::string& word : options_.wrapper) argv.push_back(word.data());
+    argv.insert(argv.end(), {shell, flag, options_.command.data(), nullptr});
     std::vector<char*> environment;
     for (std::string& variable : options_.environment) {
       environment.push_back(variable.data());
@@ -197,7 +199,9 @@ class WatchedChild : public ChildProcess {
     environment.push_back(nullptr);
     const pid_t parent = getpid();
     const pid_t child = fork();
-    if (child == 0) BecomeCommand(output, parent, argv, environment.data());
+    if (child == 0) {
+      BecomeCommand(output, parent, argv.data(), environment.data());
+    }
     return child;
   }
 

@@ -13,6 +13,9 @@ namespace tangram {
 
 // A command and its limits.
 struct ChildOptions {
+  // Words put before "/bin/sh -c command": a program that runs what follows it,
+  // and its arguments. Empty: none.
+  std::vector<std::string> wrapper;
   std::string command;  // Run by /bin/sh.
   std::vector<std::string>
       environment;  // "NAME=value"; the command gets no other variables.
@@ -23,9 +26,9 @@ struct ChildOptions {
 };
 
 // A command that runs in its own session, together with everything that it
-// starts. It has no standard input, no open files of ours and no terminal. It
-// dies with this process, and is killed if it exceeds its memory limit.
-// Thread-safe.
+// starts and that stays in the session or among its descendants. It has no
+// standard input, no open files of ours and no terminal. It dies with this
+// process, and is killed if it exceeds its memory limit. Thread-safe.
 class ChildProcess {
  public:
   static absl::StatusOr<std::unique_ptr<ChildProcess>> Start(

@@ -7,7 +7,9 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -19,6 +21,7 @@ namespace {
 // The fields of /proc/ID/stat that are used.
 struct ProcessState {
   pid_t id = 0;
+  pid_t parent = 0;
   pid_t session = 0;
   double resident_bytes = 0;
 };
@@ -36,7 +39,7 @@ std::string ReadStat(pid_t id) {
 // zombies have.
 std::optional<ProcessState> StateOf(pid_t id) {
   // Fields after the name, counted from 0: field n of proc(5) is n - 3.
-  constexpr size_t kState = 0, kSession = 3, kResidentPages = 21;
+  constexpr size_t kState = 0, kParent = 1, kSession = 3, kResidentPages = 21;
   const std::string stat = ReadStat(id);
   // The process name before it stands in parentheses and may contain anything.
   const size_t name_end = stat.rfind(") ");
@@ -46,6 +49,7 @@ std::optional<ProcessState> StateOf(pid_t id) {
   ProcessState process{.id = id};
   double pages = 0;
   if (fields.size() <= kResidentPages || fields[kState] == "Z" ||
+      !absl::SimpleAtoi(fields[kParent], &process.parent) ||
       !absl::SimpleAtoi(fields[kSession], &process.session) ||
       !absl::SimpleAtod(fields[kResidentPages], &pages)) {
     return std::nullopt;
@@ -54,17 +58,39 @@ std::optional<ProcessState> StateOf(pid_t id) {
   return process;
 }
 
+// Moves members to the front. Returns their number.
+size_t GatherMembers(pid_t leader, std::vector<ProcessState>& processes) {
+  std::set<pid_t> members = {leader};
+  size_t num_members = 0;
+  // A child may be listed before its parent: looks until nothing is found.
+  for (bool found = true; found;) {
+    found = false;
+    for (size_t i = num_members; i < processes.size(); ++i) {
+      const ProcessState process = processes[i];
+      if (process.session != leader && process.id != leader &&
+          members.count(process.parent) == 0) {
+        continue;
+      }
+      members.insert(process.id);
+      std::swap(processes[i], processes[num_members++]);
+      found = true;
+    }
+  }
+  return num_members;
+}
+
 std::vector<ProcessState> StatesOf(pid_t session) {
-  std::vector<ProcessState> members;
+  std::vector<ProcessState> processes;
   const std::unique_ptr<DIR, int (*)(DIR*)> proc(opendir("/proc"), &closedir);
-  if (proc == nullptr) return members;
+  if (proc == nullptr) return processes;
   while (const dirent* entry = readdir(proc.get())) {
     pid_t id = 0;
     if (!absl::SimpleAtoi(entry->d_name, &id)) continue;
     const std::optional<ProcessState> process = StateOf(id);
-    if (process && process->session == session) members.push_back(*process);
+    if (process) processes.push_back(*process);
   }
-  return members;
+  processes.resize(GatherMembers(session, processes));
+  return processes;
 }
 
 }  // namespace
@@ -86,10 +112,14 @@ double SessionMemoryBytes(pid_t session) {
 }
 
 void KillSession(pid_t session) {
+  // Descendants are found only while their ancestors live.
+  std::vector<pid_t> descendants;
+  if (StateOf(session).has_value()) descendants = SessionMembers(session);
   // Kills the leader, which may be about to create the session, then its group
   // at once, then members that created groups of their own.
   kill(session, SIGKILL);
   kill(-session, SIGKILL);
+  for (const pid_t id : descendants) kill(id, SIGKILL);
   // At least 0.1 s. Only a program that forks faster than it is killed outlives
   // it.
   constexpr int kMaxRounds = 100;

@@ -5,8 +5,10 @@
 
 #include <vector>
 
-// A program and whatever it starts: the processes of one session (setsid(2)),
-// as listed in /proc.
+// A program and whatever it starts, as listed in /proc: the processes of its
+// session (setsid(2)) and its descendants. In a PID namespace of its own,
+// orphans become children of the namespace's first process, so none gets away.
+// Without, an orphan that has made a session of its own does.
 namespace tangram {
 
 // Returns the members that have not ended.

@@ -77,9 +77,21 @@ TEST(ParseCommandLineTest, PlanTakesEveryOption) {
   EXPECT_EQ(plan.timeout_s, 2.5);
   EXPECT_EQ(plan.output_file, "o");
   EXPECT_EQ(plan.timeline_file, "t");
-  EXPECT_TRUE(plan.verbose);
+  EXPECT_EQ(plan.answer.detail, Detail::kAll);
   EXPECT_TRUE(plan.quiet);
   EXPECT_EQ(plan.progress, ProgressMode::kNever);
+}
+
+TEST(ParseCommandLineTest, AnAnswerIsAskedForInDetail) {
+  ASSERT_OK_AND_ASSIGN(
+      const PlanOptions plan,
+      ParsePlan(" --tokens 3e12 --prices a=1,b=2.5 --brief -o p.json"));
+  EXPECT_EQ(plan.answer.tokens, 3e12);
+  EXPECT_EQ(plan.answer.prices, "a=1,b=2.5");
+  EXPECT_EQ(plan.answer.detail, Detail::kBrief);
+  EXPECT_EQ(plan.output_file, "p.json");
+  ASSERT_OK_AND_ASSIGN(const Command explain, Parse("explain p.json"));
+  EXPECT_EQ(std::get<ExplainOptions>(explain).answer.detail, Detail::kAll);
 }
 
 TEST(ParseCommandLineTest, EverySubcommandHasItsOptions) {

@@ -30,7 +30,8 @@ TEST(CompleteTest, OffersCommandsWithTheirHelp) {
       CompleteWords({"ver"}).candidates,
       ElementsAre(Completion::Candidate{"version", "Show the version"}));
   EXPECT_THAT(Candidates({"job", ""}),
-              ElementsAre("list", "show", "watch", "trace", "cancel"));
+              ElementsAre("list", "show", "watch", "trace", "cancel", "wait",
+                          "update", "retry", "delete"));
 }
 
 TEST(CompleteTest, OffersOptionsOfTheCommandThatWasTyped) {

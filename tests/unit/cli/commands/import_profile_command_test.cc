@@ -105,8 +105,8 @@ TEST(ProfileOptionTest, ReachesThePlan) {
                "--parallelizer", "aceso"});
   EXPECT_EQ(outcome.code, ExitCode::kOk) << outcome.err;
   // Each replica runs two samples through two layers of 0.2 + 0.4 s.
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("iteration time   1.20 s"),
-                                 HasSubstr("measured         100.0 %")));
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("iteration time  1.20 s"),
+                                 HasSubstr("measured        100.0 %")));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 std::string PrintedCertificate(const PlanResult& result) {
   std::ostringstream out;
   std::ostringstream err;
-  Console console{.out = out, .err = err};
+  Console console{.out = out, .err = err, .width = 100};
   PrintCertificate(result, console);
   return out.str();
 }

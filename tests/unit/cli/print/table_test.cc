@@ -1,5 +1,8 @@
 #include "cli/print/table.h"
 
+#include <string>
+#include <vector>
+
 #include "gtest/gtest.h"
 
 namespace tangram {
@@ -35,6 +38,39 @@ TEST(TableTest, ControlCharactersAreEscaped) {
   Table table({{"made by"}});
   table.AddRow({"x\x1b[2J"});
   EXPECT_EQ(table.ToString(), "  made by\n  x\\x1b[2J\n");
+}
+
+TEST(TableTest, DropsColumnsUntilItFits) {
+  Table table({{"stage"},
+               {.title = "made by", .drop = 2},
+               {.title = "pp", .drop = 1},
+               {.title = "empty", .drop = 3}});
+  table.AddRow({"0", "aceso", "1/2", ""});
+
+  EXPECT_EQ(table.ToString(21),
+            "  stage  made by  pp\n  0      aceso    1/2\n");
+  EXPECT_EQ(table.ToString(20), "  stage  pp\n  0      1/2\n");
+  EXPECT_EQ(table.ToString(5), "  stage\n  0\n");
+  EXPECT_EQ(table.DroppedAt(21), std::vector<std::string>());
+  EXPECT_EQ(table.DroppedAt(20), std::vector<std::string>({"made by"}));
+}
+
+TEST(TableTest, CutsTheMiddleOfElasticCells) {
+  Table table({{"#"}, {.title = "where", .is_elastic = true}});
+  table.AddRow({"0", "p4d.24xlarge-0..p4d.24xlarge-1"});
+  table.AddRow({"1", "t4-0"});
+
+  EXPECT_EQ(table.ToString(20),
+            "  #  where\n  0  p4d.24..large-1\n  1  t4-0\n");
+  // No cell becomes shorter than eight columns.
+  EXPECT_EQ(table.ToString(8), "  #  where\n  0  p4d..e-1\n  1  t4-0\n");
+}
+
+TEST(TableTest, CutsBetweenCharacters) {
+  Table table({{.title = "a", .is_elastic = true}});
+  table.AddRow({"µµµµµµµµµµµµ"});
+
+  EXPECT_EQ(table.ToString(11), "  a\n  µµµ..µµµµ\n");
 }
 
 TEST(WrapTextTest, ControlCharactersAreEscaped) {

@@ -26,9 +26,19 @@ TEST(LayersLabelTest, CountsTransformerLayersFromOne) {
 TEST(LayersLabelTest, NamesCutsInsideLayers) {
   const ModelSpec model = TestModel(4);
 
-  EXPECT_EQ(LayersLabel(model, {1, 0}, {3, kMlpBegin}), "1-3.5");
-  EXPECT_EQ(LayersLabel(model, {3, kMlpBegin}, {5, 0}), "3.5-4");
-  EXPECT_EQ(LayersLabel(model, {3, 2}, {5, 0}), "3+2-4");
+  EXPECT_EQ(LayersLabel(model, {1, 0}, {3, kMlpBegin}), "1-3a");
+  EXPECT_EQ(LayersLabel(model, {3, kMlpBegin}, {5, 0}), "3b-4");
+  EXPECT_EQ(LayersLabel(model, {3, 2}, {5, 0}), "3.3-4");
+  EXPECT_EQ(LayersLabel(model, {2, 0}, {3, 2}), "2-3.2");
+}
+
+TEST(LayersLabelTest, NamesPartsOfOneLayer) {
+  const ModelSpec model = TestModel(4);
+
+  EXPECT_EQ(LayersLabel(model, {3, kMlpBegin}, {4, 0}), "3b");
+  EXPECT_EQ(LayersLabel(model, {3, 0}, {3, kMlpBegin}), "3a");
+  EXPECT_EQ(LayersLabel(model, {3, 2}, {4, 0}), "3.3-3.10");
+  EXPECT_EQ(LayersLabel(model, {3, 2}, {3, 3}), "3.3");
 }
 
 TEST(CutLabelTest, NamesWhatEndsThere) {
@@ -36,7 +46,7 @@ TEST(CutLabelTest, NamesWhatEndsThere) {
 
   EXPECT_EQ(CutLabel(model, {1, 0}), "emb");
   EXPECT_EQ(CutLabel(model, {4, 0}), "3");
-  EXPECT_EQ(CutLabel(model, {3, kMlpBegin}), "3.5");
+  EXPECT_EQ(CutLabel(model, {3, kMlpBegin}), "3a");
 }
 
 TEST(GpusLabelTest, NamesWholeNodesAndPartsOfThem) {
@@ -45,16 +55,33 @@ TEST(GpusLabelTest, NamesWholeNodesAndPartsOfThem) {
 
   EXPECT_EQ(GpusLabel(cluster, {{0, 0}, {0, 1}, {0, 2}, {0, 3}}), "a-0");
   EXPECT_EQ(GpusLabel(cluster, {{1, 0}, {1, 1}, {1, 3}}), "a-1:0-1,3");
-  EXPECT_EQ(GpusLabel(cluster, {{1, 0}, {2, 0}}), "a-1..a-2 (2)");
+  EXPECT_EQ(GpusLabel(cluster, {{1, 0}, {2, 0}}), "a-1..2 (2)");
   EXPECT_EQ(GpusLabel(cluster, {}), "");
 }
 
-TEST(NodesLabelTest, ListsTwoAndRangesMore) {
+TEST(NodesLabelTest, NamesTheFirstAndTheLast) {
   const Cluster cluster = TestCluster({{.name = "a", .num_nodes = 3}});
 
   EXPECT_EQ(NodesLabel(cluster, {1}), "a-1");
-  EXPECT_EQ(NodesLabel(cluster, {0, 1}), "a-0, a-1");
-  EXPECT_EQ(NodesLabel(cluster, {0, 1, 2}), "a-0 .. a-2");
+  EXPECT_EQ(NodesLabel(cluster, {0, 1}), "a-0..1");
+  EXPECT_EQ(NodesLabel(cluster, {0, 1, 2}), "a-0..2");
+}
+
+TEST(NodesLabelTest, RepeatsOnlyWhatDiffers) {
+  Cluster cluster = TestCluster({{.name = "a", .num_nodes = 3}});
+  const auto label = [&](const char* first, const char* last) {
+    cluster.nodes[0].name = first;
+    cluster.nodes[2].name = last;
+    return NodesLabel(cluster, {0, 1, 2});
+  };
+  EXPECT_EQ(label("a100-40-0", "a100-40-31"), "a100-40-0..31");
+  EXPECT_EQ(label("a-0", "b-2"), "a-0 .. b-2");
+  EXPECT_EQ(label("10", "12"), "10 .. 12");
+  EXPECT_EQ(label("a-", "a-2"), "a- .. a-2");
+  EXPECT_EQ(label("n1.site", "n3.site"), "n1.site .. n3.site");
+  cluster.nodes[1].name = "b";
+  cluster.nodes[2].name = "c";
+  EXPECT_EQ(NodesLabel(cluster, {1, 2}), "b, c");
 }
 
 StagePlan LayersOneAndTwo(OpMask first, OpMask second) {

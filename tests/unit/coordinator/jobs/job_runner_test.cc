@@ -74,6 +74,10 @@ class JobRunnerTest : public ::testing::Test {
             .num_threads = num_threads,
             .lease_s = lease_s,
             .poll_interval_s = 0.01,
+            .slice_s = slice_s_,
+            .max_run_s = max_run_s_,
+            .max_wait_s = max_wait_s_,
+            .unix_now_s = [] { return 1000; },
             .work =
                 [this](const Job& job, const auto& report, const auto& stop) {
                   return work_.Run(job, report, stop);
@@ -104,6 +108,9 @@ class JobRunnerTest : public ::testing::Test {
   std::atomic<bool> is_able_ = true;
   MemoryJobStore store_;
   Work work_;
+  double slice_s_ = 0;
+  double max_run_s_ = 0;
+  double max_wait_s_ = 0;
   std::unique_ptr<JobRunner> runner_;  // Last, because it uses the others.
 };
 
@@ -336,6 +343,78 @@ TEST_F(JobRunnerTest, ComplainsOnceWhileJobsCannotBeTaken) {
   runner_.reset();
 
   EXPECT_THAT(notes_, ::testing::ElementsAre("jobs cannot be taken"));
+}
+
+// MemoryJobStore calls a job cancelled that was put back for a while.
+TEST_F(JobRunnerTest, AJobMakesRoomForOthersWhenItsTimeIsUp) {
+  slice_s_ = 1e-9;
+  Start();
+  Submit("a");
+  work_.AwaitBegun(1);
+  store_.SetRival();
+  EXPECT_EQ(store_.Await("a", JobState::kCancelled).ran_s, 1e-3);
+}
+
+TEST_F(JobRunnerTest, AJobThatNobodyWaitsForGoesOn) {
+  slice_s_ = 1e-9;
+  Start();
+  Submit("a");
+  work_.AwaitBegun(1);
+  store_.HoldRenewals();
+  for (int i = 0; i < 2; ++i) {
+    store_.AwaitHeldRenewal();
+    store_.LetRenewalsGo();
+    store_.HoldRenewals();
+  }
+  store_.LetRenewalsGo();
+  work_.EndWith("plan");
+  store_.Await("a", JobState::kSucceeded);
+  EXPECT_EQ(work_.num_begun(), 1);
+}
+
+TEST_F(JobRunnerTest, AJobThatRunsForTooLongFails) {
+  max_run_s_ = 1e-9;
+  Start();
+  Submit("a");
+  EXPECT_THAT(
+      store_.Await("a", JobState::kFailed).error,
+      StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("--max_job_s")));
+}
+
+TEST_F(JobRunnerTest, ARunningJobFailsAtItsDeadline) {
+  Start();
+  Submit("a");
+  work_.AwaitBegun(1);
+  store_.PassDeadline("a");
+  EXPECT_THAT(store_.Await("a", JobState::kFailed).error,
+              StatusIs(absl::StatusCode::kDeadlineExceeded, "late"));
+}
+
+TEST_F(JobRunnerTest, ARunningJobGoesOnWithItsNewPriority) {
+  Start();
+  Submit("a");
+  work_.AwaitBegun(1);
+  store_.Change("a", 5);
+  store_.Await("a", JobState::kCancelled);
+}
+
+TEST_F(JobRunnerTest, AJobWaitsForWorkers) {
+  max_wait_s_ = 1e9;
+  Start();
+  work_.EndWith(absl::UnavailableError("no worker offers aceso"));
+  Submit("a");
+  EXPECT_EQ(store_.Await("a", JobState::kCancelled).ran_s, 5);
+}
+
+// It was submitted at 0, 1,000 s ago.
+TEST_F(JobRunnerTest, AJobWaitsForWorkersOnlyForItsTime) {
+  max_wait_s_ = 999;
+  Start();
+  work_.EndWith(absl::UnavailableError("no worker offers aceso"));
+  Submit("a");
+  EXPECT_THAT(
+      store_.Await("a", JobState::kFailed).error,
+      StatusIs(absl::StatusCode::kUnavailable, "no worker offers aceso"));
 }
 
 }  // namespace

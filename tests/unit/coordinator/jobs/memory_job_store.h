@@ -182,11 +182,14 @@ class MemoryJobStore : public JobStore {
     changed_.notify_all();
     return absl::OkStatus();
   }
-  absl::Status Release(const JobLease& lease) override {
+  absl::Status Release(const JobLease& lease, double delay_s) override {
     const std::lock_guard lock(mutex_);
     if (Fails()) return Failure();
     if (Held(lease) == nullptr) return Lost();
-    Held(lease)->state = JobState::kQueued;
+    // One that must wait is no test's next one.
+    Job* const job = Held(lease);
+    job->state = delay_s > 0 ? JobState::kCancelled : JobState::kQueued;
+    job->ran_s = delay_s;
     changed_.notify_all();
     return absl::OkStatus();
   }
@@ -194,6 +197,46 @@ class MemoryJobStore : public JobStore {
                                                     int64_t) override {
     const std::lock_guard lock(mutex_);
     return events_;
+  }
+  void SetRival() {
+    const std::lock_guard lock(mutex_);
+    has_rival_ = true;
+  }
+  void Change(const std::string& id, int priority) {
+    const std::lock_guard lock(mutex_);
+    Find(id)->priority = priority;
+  }
+  void PassDeadline(const std::string& id) {
+    const std::lock_guard lock(mutex_);
+    Find(id)->error = absl::DeadlineExceededError("late");
+  }
+  absl::StatusOr<bool> HasRival(const Job&, bool) override {
+    const std::lock_guard lock(mutex_);
+    return has_rival_;
+  }
+  absl::StatusOr<TenantUsage> Usage(const std::string&) override {
+    return absl::UnimplementedError("");
+  }
+  absl::StatusOr<Job> Update(const std::string&, const JobChanges&) override {
+    return absl::UnimplementedError("");
+  }
+  absl::StatusOr<Job> Retry(const std::string&, double) override {
+    return absl::UnimplementedError("");
+  }
+  absl::Status Delete(const std::string&) override {
+    return absl::UnimplementedError("");
+  }
+  absl::StatusOr<int> Erase(const std::string&, int) override {
+    return absl::UnimplementedError("");
+  }
+  absl::StatusOr<int> EndOverdue(int) override {
+    return absl::UnimplementedError("");
+  }
+  absl::StatusOr<std::optional<DueEvent>> TakeDueEvent() override {
+    return absl::UnimplementedError("");
+  }
+  absl::Status SettleEvent(const std::string&) override {
+    return absl::UnimplementedError("");
   }
   absl::StatusOr<int> Forget(double, int) override {
     return absl::UnimplementedError("");
@@ -226,6 +269,7 @@ class MemoryJobStore : public JobStore {
   std::vector<JobEvent> events_;
   absl::StatusCode failure_ = absl::StatusCode::kOk;
   int num_failures_ = 0;
+  bool has_rival_ = false;
   int num_spared_ = 0;
   int last_max_of_key_ = 0;
   bool holds_renewals_ = false;

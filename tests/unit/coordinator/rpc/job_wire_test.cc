@@ -3,11 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "tangram/v1/job_service.pb.h"
+#include "tests/testing/status_matchers.h"
 
 namespace tangram {
 namespace {
 
+using ::tangram::testing::StatusIs;
 using ::testing::HasSubstr;
 
 // A text that is not UTF-8: the message would be written, and no client could
@@ -40,6 +45,42 @@ TEST(JobWireTest, PlanIsReadAsItWasStored) {
 
   EXPECT_EQ(job.state(), v1::Job::SUCCEEDED);
   EXPECT_EQ(job.result().SerializeAsString(), plan.SerializeAsString());
+}
+
+TEST(JobWireTest, LabelsAreChecked) {
+  for (const auto& [name, value] :
+       std::map<std::string, std::string>{{"", "x"},
+                                          {"a b", "x"},
+                                          {std::string(64, 'n'), "x"},
+                                          {"n", "a=b"},
+                                          {"n", "two\nlines"},
+                                          {"m", std::string(64, 'v')}}) {
+    v1::Job job;
+    (*job.mutable_labels())[name] = value;
+    EXPECT_THAT(
+        CheckedLabels(job.labels()).status(),
+        StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("labels")))
+        << name << "=" << value;
+  }
+  v1::Job many;
+  for (int i = 0; i < 65; ++i) {
+    (*many.mutable_labels())[std::to_string(i)] = "";
+  }
+  EXPECT_THAT(CheckedLabels(many.labels()).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("64")));
+}
+
+TEST(JobWireTest, PageSizesAreCoerced) {
+  v1::ListJobsRequest list;
+  EXPECT_EQ(FromProto(list)->limit, 100);
+  list.set_page_size(7);
+  EXPECT_EQ(FromProto(list)->limit, 7);
+  list.set_page_size(1000000);
+  EXPECT_EQ(FromProto(list)->limit, 100);
+  list.set_page_size(-1);
+  EXPECT_THAT(
+      FromProto(list).status(),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("page_size: -1")));
 }
 
 }  // namespace

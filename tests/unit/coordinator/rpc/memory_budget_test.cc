@@ -61,5 +61,19 @@ TEST(MemoryBudgetTest, ZeroIsNoLimit) {
   EXPECT_THAT(share, IsOk());
 }
 
+TEST(MemoryBudgetTest, ATenantHasOnlyItsPart) {
+  MemoryBudget budget(10 << 20, /*max_of_tenant=*/6 << 20);
+  auto first = budget.Take(4 << 20, "a");
+  ASSERT_TRUE(first.ok());
+  EXPECT_THAT(budget.Take(3 << 20, "a").status(),
+              testing::StatusIs(absl::StatusCode::kResourceExhausted,
+                                ::testing::HasSubstr("of a tenant")));
+  EXPECT_TRUE(budget.Take(6 << 20, "b").ok());
+  EXPECT_TRUE(first->Resize(6 << 20).ok());
+  EXPECT_FALSE(first->Resize(7 << 20).ok());
+  *first = {};
+  EXPECT_TRUE(budget.Take(6 << 20, "a").ok());
+}
+
 }  // namespace
 }  // namespace tangram

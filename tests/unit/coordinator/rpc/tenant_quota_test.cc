@@ -40,5 +40,25 @@ TEST(TenantQuotaTest, ZeroIsAnyNumber) {
   EXPECT_TRUE(first.ok() && second.ok());
 }
 
+TEST(TenantQuotaTest, WhatIsKeptOfATenantIsLimited) {
+  const TenantQuota quota({.max_unfinished_jobs = 2,
+                           .max_ended_jobs = 3,
+                           .max_stored_bytes = 1 << 20});
+  EXPECT_TRUE(quota
+                  .CheckJobs("a", {.unfinished_jobs = 1,
+                                   .ended_jobs = 2,
+                                   .bytes = (1 << 20) - 1})
+                  .ok());
+  for (const auto& [usage, flag] :
+       {std::pair{TenantUsage{.unfinished_jobs = 2}, "--max_jobs_per_tenant"},
+        std::pair{TenantUsage{.ended_jobs = 3}, "--max_ended_jobs_per_tenant"},
+        std::pair{TenantUsage{.bytes = 1 << 20},
+                  "--max_stored_mb_per_tenant"}}) {
+    EXPECT_THAT(
+        quota.CheckJobs("a", usage),
+        StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr(flag)));
+  }
+}
+
 }  // namespace
 }  // namespace tangram

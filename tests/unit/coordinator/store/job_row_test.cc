@@ -74,6 +74,7 @@ class DamagedJobsTest : public testing::DatabaseTest {
   }
   // Rewrites the tables in format 4, which had no seals.
   void RemoveSeals() {
+    ASSERT_THAT(Open()->RunScript(testing::kWithoutSettings), IsOk());
     ASSERT_THAT(Open()->RunScript("ALTER TABLE jobs DROP COLUMN submit_seal; "
                                   "ALTER TABLE jobs DROP COLUMN outcome_seal; "
                                   "ALTER TABLE jobs DROP COLUMN row_seal; "
@@ -161,7 +162,7 @@ TEST_P(DamagedJobsTest, AnEndedJobNeverChanges) {
   for (const char* damage :
        {"cancel_wanted = 1", "num_attempts = 2", "losses = 1", "owner = 'you'",
         "submitted_s = 999", "started_s = 1", "finished_s = 1001",
-        "row_seal = 'x'", "row_seal = ''"}) {
+        "state_seal = 'x'", "state_seal = ''"}) {
     NewStore();  // The tables exist from here on.
     Change("DELETE FROM jobs");
     Fill();
@@ -184,7 +185,13 @@ TEST_P(DamagedJobsTest, AJobIsNotForgottenBecauseItsEndChanged) {
     ExpectDamaged(Get(*store, "done"), "checksum");
   }
   now_s_ = 1501;
-  EXPECT_THAT(NewStore()->Forget(500, 10), IsOkAndHolds(2));
+  const auto store = NewStore();
+  int num_deleted = 0;
+  for (int call = 0; call < 60; ++call) {  // Its clock goes 10 s a call.
+    ASSERT_OK_AND_ASSIGN(const int deleted, store->Forget(500, 10));
+    num_deleted += deleted;
+  }
+  EXPECT_EQ(num_deleted, 2);
 }
 
 TEST_P(DamagedJobsTest, ACountOutOfRangeIsReportedAsItIs) {
@@ -289,6 +296,7 @@ TEST_P(DamagedJobsTest, JobsOfTheFormatWithoutSealsAreKeptAndSealed) {
 TEST_P(DamagedJobsTest, JobsOfTheFormatThatSealedEndsAreKeptAndSealed) {
   Fill();
   RenameColumnsBack();
+  ASSERT_THAT(Open()->RunScript(testing::kWithoutSettings), IsOk());
   ASSERT_THAT(Open()->RunScript(
                   "ALTER TABLE jobs RENAME COLUMN submit_seal TO request_seal; "
                   "ALTER TABLE jobs RENAME COLUMN row_seal TO end_seal; "
@@ -308,8 +316,8 @@ TEST_P(DamagedJobsTest, JobsOfTheFormatThatSealedEndsAreKeptAndSealed) {
 TEST_P(DamagedJobsTest, ARowWithoutASealIsDamaged) {
   for (const auto& [id, seal] :
        {std::pair{"done", "submit_seal"}, std::pair{"done", "outcome_seal"},
-        std::pair{"done", "row_seal"}, std::pair{"queued", "submit_seal"},
-        std::pair{"queued", "row_seal"}}) {
+        std::pair{"done", "state_seal"}, std::pair{"queued", "submit_seal"},
+        std::pair{"queued", "state_seal"}}) {
     NewStore();  // The tables exist from here on.
     Change("DELETE FROM jobs");
     Fill();
@@ -327,7 +335,8 @@ TEST_P(DamagedJobsTest, StatementsOfEarlierVersionsFail) {
        {"UPDATE jobs SET state = 0, lease_until_s = 0 WHERE id = 'queued' AND "
         "owner = 'me' AND attempts = 1 AND state = 1",
         "UPDATE jobs SET cancel_requested = 1 WHERE id = 'queued'",
-        "SELECT request_seal FROM jobs", "SELECT end_seal FROM jobs"}) {
+        "SELECT request_seal FROM jobs", "SELECT end_seal FROM jobs",
+        "SELECT row_seal FROM jobs"}) {
     EXPECT_THAT(Open()->Run(old),
                 StatusIs(absl::StatusCode::kInternal, HasSubstr("column")));
   }

@@ -43,6 +43,26 @@ TEST(PostgresDatabaseTest, AServerThatIsNotThereIsUnavailable) {
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("/nowhere")));
 }
 
+// A job that was accepted must outlive the loss of power.
+TEST(PostgresDatabaseTest, EachCommitIsOnTheDiskBeforeItIsReported) {
+  if (PostgresServer::BinFolder().empty()) {
+    GTEST_SKIP() << "PostgreSQL is not installed";
+  }
+  ASSERT_OK_AND_ASSIGN(const auto database,
+                       OpenPostgresDatabase(TestServer().connection()));
+  const auto synchronous = [&] {
+    std::string value;
+    EXPECT_THAT(
+        database->Run("SHOW synchronous_commit", {},
+                      [&](const SqlRow& row) { value = row.String(0); }),
+        IsOk());
+    return value;
+  };
+  EXPECT_EQ(synchronous(), "on");
+  EXPECT_THAT(database->RelaxDurability(), IsOk());
+  EXPECT_EQ(synchronous(), "off");
+}
+
 // A stopped backend. Its connection stays open, like that of a frozen host.
 class HungServerTest : public ::testing::Test {
  protected:

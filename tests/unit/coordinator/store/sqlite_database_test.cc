@@ -28,6 +28,23 @@ TEST(SqliteDatabaseTest, TwoConnectionsCannotHaveTheSameFile) {
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("locked")));
 }
 
+// A job that was accepted must outlive the loss of power.
+TEST(SqliteDatabaseTest, EachCommitIsOnTheDiskBeforeItIsReported) {
+  ASSERT_OK_AND_ASSIGN(const auto database,
+                       OpenSqliteDatabase(TestFile("synchronous.db")));
+  const auto synchronous = [&] {
+    int64_t value = -1;
+    EXPECT_TRUE(database
+                    ->Run("PRAGMA synchronous", {},
+                          [&](const SqlRow& row) { value = row.Int(0); })
+                    .ok());
+    return value;
+  };
+  EXPECT_EQ(synchronous(), 2);  // FULL.
+  EXPECT_TRUE(database->RelaxDurability().ok());
+  EXPECT_EQ(synchronous(), 1);  // NORMAL.
+}
+
 TEST(SqliteDatabaseTest, AFileThatIsNoDatabaseIsLeftAlone) {
   const std::string path = TestFile("text");
   FILE* file = fopen(path.c_str(), "w");

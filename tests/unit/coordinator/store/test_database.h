@@ -27,6 +27,29 @@ inline std::string TestName() {
   return name;
 }
 
+// Removes what format 8 added to the tables of jobs.
+inline constexpr char kWithoutSettings[] = R"(
+  DROP INDEX jobs_by_time;
+  DROP INDEX jobs_of_key_by_time;
+  DROP INDEX jobs_used;
+  DROP INDEX jobs_with_deadline;
+  DROP INDEX jobs_kept;
+  DROP INDEX jobs_to_tell;
+  DROP TABLE job_clock;
+  ALTER TABLE jobs DROP COLUMN labels;
+  ALTER TABLE jobs DROP COLUMN deadline_s;
+  ALTER TABLE jobs DROP COLUMN keep_s;
+  ALTER TABLE jobs DROP COLUMN webhook;
+  ALTER TABLE jobs DROP COLUMN ran_s;
+  ALTER TABLE jobs DROP COLUMN not_before_s;
+  ALTER TABLE jobs DROP COLUMN bytes;
+  ALTER TABLE jobs DROP COLUMN attempt_events;
+  ALTER TABLE jobs DROP COLUMN furthest_events;
+  ALTER TABLE jobs DROP COLUMN event_due_s;
+  ALTER TABLE jobs DROP COLUMN event_tries;
+  ALTER TABLE jobs RENAME COLUMN state_seal TO row_seal;
+)";
+
 // A connection of the test, which stays open: opening one takes long.
 class BorrowedDatabase : public SqlDatabase {
  public:

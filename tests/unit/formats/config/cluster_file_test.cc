@@ -169,12 +169,12 @@ TEST(ParseClusterTest, FillsFromTheCatalogueAndSaysSo) {
   EXPECT_EQ(cluster.LinkBetween(0, 1), t4.inter_node);
   EXPECT_THAT(cluster.assumptions,
               Contains(Assumption{
-                  "groups[0].memory",
+                  "groups[g].memory",
                   FormatQuantity(t4.device.memory_bytes, Dimension::kBytes),
                   "catalogue: T4"}));
   EXPECT_THAT(
       cluster.assumptions,
-      Contains(Assumption{"groups[0].efficiency",
+      Contains(Assumption{"groups[g].efficiency",
                           absl::StrCat("gemm_half_flops ",
                                        t4.device.efficiency.gemm_half_flops),
                           "catalogue: T4"}));
@@ -185,11 +185,11 @@ TEST(ParseClusterTest, FillsFromTheCatalogueAndSaysSo) {
   }
   // T4 has neither bf16 nor fp8 units, so no value is assumed for them.
   EXPECT_THAT(fields,
-              ElementsAre("groups[0].peak_tflops.fp32", "groups[0].memory",
-                          "groups[0].memory_bandwidth",
-                          "groups[0].flash_attention", "groups[0].efficiency",
-                          "groups[0].host", "groups[0].gpus_per_node",
-                          "groups[0].intra_node", "groups[0].inter_node"));
+              ElementsAre("groups[g].peak_tflops.fp32", "groups[g].memory",
+                          "groups[g].memory_bandwidth",
+                          "groups[g].flash_attention", "groups[g].efficiency",
+                          "groups[g].host", "groups[g].gpus_per_node",
+                          "groups[g].intra_node", "groups[g].inter_node"));
 }
 
 TEST(ParseClusterTest, ReadsAHostAndAssumesItsRest) {
@@ -201,7 +201,7 @@ groups:
   EXPECT_EQ(cluster.nodes[0].device.host.bandwidth_bytes_per_s, 11e9);
   EXPECT_GT(cluster.nodes[0].device.host.memory_bytes, 0);
   EXPECT_THAT(cluster.assumptions,
-              Contains(AssumedFrom("groups[0].host.memory", "catalogue: T4")));
+              Contains(AssumedFrom("groups[g].host.memory", "catalogue: T4")));
 }
 
 TEST(ParseClusterTest, ANewGpuHasAWholeHostOrNone) {
@@ -237,9 +237,9 @@ groups:
   EXPECT_TRUE(device.supports_flash_attention);  // It has bf16 units.
   EXPECT_THAT(
       cluster.assumptions,
-      AllOf(Contains(AssumedFrom("groups[0].peak_tflops.fp16", "not given")),
-            Contains(AssumedFrom("groups[0].efficiency", "general defaults")),
-            Contains(AssumedFrom("groups[0].intra_node", HasSubstr("PCIe")))));
+      AllOf(Contains(AssumedFrom("groups[g].peak_tflops.fp16", "not given")),
+            Contains(AssumedFrom("groups[g].efficiency", "general defaults")),
+            Contains(AssumedFrom("groups[g].intra_node", HasSubstr("PCIe")))));
 }
 
 TEST(ParseClusterTest, AssumesTheSlowerNetworkBetweenUnlistedGroups) {

@@ -33,10 +33,11 @@ TEST(InstanceClusterTest, HasAGroupForEachType) {
   EXPECT_DOUBLE_EQ(cluster.links[1][1].bandwidth_bytes_per_s, 360e9);
   // The slower of both.
   EXPECT_DOUBLE_EQ(cluster.links[0][1].bandwidth_bytes_per_s, 45e9);
-  EXPECT_THAT(cluster.assumptions,
-              Contains(AllOf(Field(&Assumption::field, "groups[0].inter_node"),
-                             Field(&Assumption::source,
-                                   "AWS p4d.24xlarge: 4 x 100 Gbit/s EFA"))));
+  EXPECT_THAT(
+      cluster.assumptions,
+      Contains(AllOf(
+          Field(&Assumption::field, "groups[p4d.24xlarge].inter_node"),
+          Field(&Assumption::source, "AWS p4d.24xlarge: 4 x 100 Gbit/s EFA"))));
 }
 
 TEST(InstanceClusterTest, IgnoresCase) {

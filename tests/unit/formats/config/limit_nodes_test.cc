@@ -46,6 +46,19 @@ TEST(LimitNodesTest, KeepsTheFirstNodesOfNamedGroups) {
   EXPECT_THAT(cluster.groups, ElementsAre("t4", "v100", "a100"));
 }
 
+TEST(LimitNodesTest, AssumesNothingAboutAGroupThatIsLeftOut) {
+  Cluster cluster = ThreeGroups();
+  cluster.assumptions = {{"groups[t4].memory", "1", "x"},
+                         {"nodes[v100].memory", "2", "x"},
+                         {"links[t4 to v100]", "3", "x"},
+                         {"links[a100 to t4]", "4", "x"},
+                         {"links", "5", "x"}};
+  ASSERT_THAT(LimitNodes({{"v100", 0}}, cluster), IsOk());
+  std::vector<std::string> values;
+  for (const Assumption& a : cluster.assumptions) values.push_back(a.value);
+  EXPECT_THAT(values, ElementsAre("1", "4", "5"));
+}
+
 TEST(LimitNodesTest, RemovesAGroupAndItsLinks) {
   Cluster cluster = ThreeGroups();
   ASSERT_THAT(LimitNodes({{"v100", 0}}, cluster), IsOk());

@@ -1,0 +1,274 @@
+#include "coordinator/rest/rest_gateway.h"
+
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/slice.h>
+
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/field_error.h"
+#include "common/base/status_macros.h"
+#include "common/http/api_server.h"
+#include "common/security/channel.h"
+#include "common/sync/mutex.h"
+#include "common/wire/grpc_status.h"
+#include "coordinator/rest/http_rules.h"
+#include "coordinator/rest/transcode.h"
+
+namespace tangram {
+namespace {
+
+// Clients that have closed their connection are noticed within this time.
+constexpr std::chrono::seconds kLookInterval(1);
+// Longer than any plan call takes.
+constexpr std::chrono::hours kLongestRestCall(24);
+
+std::string BytesIn(const grpc::ByteBuffer& buffer) {
+  std::vector<grpc::Slice> slices;
+  std::string bytes;
+  if (!buffer.Dump(&slices).ok()) return bytes;
+  bytes.reserve(buffer.Length());
+  for (const grpc::Slice& slice : slices) {
+    bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  }
+  return bytes;
+}
+
+absl::StatusOr<std::string> ReadPem(const char* flag, const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (file && !text.empty()) return text;
+  return FieldError(flag, path, "a readable file");
+}
+
+// One call of a service. Sends the request, keeps the last message, and replies
+// once. gRPC owns it until OnDone.
+class RestCall
+    : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+ public:
+  RestCall(const HttpRule& rule, std::string request,
+           std::function<bool()> is_gone, ApiReply reply,
+           std::function<void(RestCall*)> on_done)
+      : rule_(rule),
+        is_gone_(std::move(is_gone)),
+        reply_(std::move(reply)),
+        on_done_(std::move(on_done)) {
+    const grpc::Slice slice(request);
+    request_ = grpc::ByteBuffer(&slice, 1);
+  }
+
+  void Start(grpc::GenericStub& stub, const std::string& authorization) {
+    if (!authorization.empty()) {
+      context_.AddMetadata("authorization", authorization);
+    }
+    context_.set_deadline(std::chrono::system_clock::now() + kLongestRestCall);
+    stub.PrepareBidiStreamingCall(&context_, rule_.grpc_method(), {}, this);
+    StartWriteLast(&request_, grpc::WriteOptions());
+    StartRead(&incoming_);
+    StartCall();
+  }
+
+  void Cancel() { context_.TryCancel(); }
+  bool IsGone() const { return is_gone_(); }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return;
+    last_.Swap(&incoming_);
+    StartRead(&incoming_);
+  }
+
+  void OnDone(const grpc::Status& status) override {
+    reply_(Answer(status));
+    on_done_(this);  // Deletes this.
+  }
+
+ private:
+  HttpResponse Answer(const grpc::Status& status) const {
+    if (!status.ok()) {
+      return ErrorResponse(FromGrpc(status), status.error_details());
+    }
+    const absl::StatusOr<std::string> json = AnswerOf(rule_, BytesIn(last_));
+    if (!json.ok()) return ErrorResponse(json.status(), "");
+    return {.body = *json};
+  }
+
+  const HttpRule& rule_;
+  const std::function<bool()> is_gone_;
+  const ApiReply reply_;
+  const std::function<void(RestCall*)> on_done_;
+  grpc::ClientContext context_;
+  grpc::ByteBuffer request_;
+  grpc::ByteBuffer incoming_;
+  grpc::ByteBuffer last_;
+};
+
+class Gateway : public RestGateway {
+ public:
+  Gateway(const RestGatewayOptions& options,
+          std::shared_ptr<grpc::Channel> channel, Authenticator& authenticator,
+          std::vector<HttpRule> rules)
+      : options_(options),
+        authenticator_(authenticator),
+        rules_(std::move(rules)),
+        stub_(std::move(channel)) {}
+
+  ~Gateway() override {
+    looker_.request_stop();
+    {
+      const MutexLock lock(mutex_);
+      is_stopping_ = true;
+      for (RestCall* call : calls_) call->Cancel();
+      changed_.Wait(mutex_, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+        return calls_.empty();
+      });
+    }
+    server_.reset();
+  }
+
+  absl::Status Listen() {
+    ApiServerOptions server;
+    if (!options_.cert_file.empty()) {
+      TANGRAM_ASSIGN_OR_RETURN(server.certificate,
+                               ReadPem("--tls_cert_file", options_.cert_file));
+      TANGRAM_ASSIGN_OR_RETURN(server.key,
+                               ReadPem("--tls_key_file", options_.key_file));
+    }
+    TANGRAM_ASSIGN_OR_RETURN(
+        server_, ApiServer::Start(options_.address, std::move(server),
+                                  [this](ApiRequest request, ApiReply reply) {
+                                    Handle(std::move(request),
+                                           std::move(reply));
+                                  }));
+    looker_ = std::jthread([this](const std::stop_token& stop) { Look(stop); });
+    return absl::OkStatus();
+  }
+
+  int port() const override { return server_->port(); }
+
+ private:
+  void Handle(ApiRequest request, ApiReply reply) {
+    const HttpMatch match = FindHttpRule(rules_, request.method, request.path);
+    absl::StatusOr<std::string> bytes = Check(match, request);
+    if (bytes.ok()) bytes = RequestOf(match, request);
+    if (!bytes.ok()) {
+      HttpResponse response = ErrorResponse(bytes.status(), "");
+      if (match.rule == nullptr && match.path_exists) response.status = 405;
+      return reply(std::move(response));
+    }
+    auto* call =
+        new RestCall(*match.rule, *std::move(bytes), std::move(request.is_gone),
+                     reply, [this](RestCall* ended) { Forget(ended); });
+    bool is_stopping = false;
+    {
+      const MutexLock lock(mutex_);
+      is_stopping = is_stopping_;
+      if (!is_stopping) calls_.insert(call);
+    }
+    // Without the lock: the call may end at once.
+    if (!is_stopping) return call->Start(stub_, request.authorization);
+    delete call;
+    reply(ErrorResponse(
+        absl::UnavailableError("the coordinator is shutting down"), ""));
+  }
+
+  // Returns an empty text if the caller may make this request.
+  absl::StatusOr<std::string> Check(const HttpMatch& match,
+                                    const ApiRequest& request) const {
+    if (options_.only_as_this_machine && !IsLoopback(request.host)) {
+      return absl::PermissionDeniedError(
+          absl::StrCat("Host: ", request.host.substr(0, 100),
+                       "; expected localhost or 127.0.0.1"));
+    }
+    if (match.rule == nullptr) {
+      return absl::NotFoundError(
+          absl::StrCat(request.method, " ", request.path.substr(0, 200),
+                       ": no such method; see docs/openapi.json"));
+    }
+    // Pages of other sites may not send this type without asking first.
+    if (request.method != "GET" &&
+        !absl::StartsWithIgnoreCase(request.content_type, "application/json")) {
+      return FieldError(
+          "Content-Type",
+          absl::StrCat("\"", request.content_type.substr(0, 100), "\""),
+          "application/json");
+    }
+    TANGRAM_RETURN_IF_ERROR(
+        CheckMayCall(authenticator_, match.rule->grpc_method(),
+                     {.authorization = request.authorization}));
+    return "";
+  }
+
+  void Forget(RestCall* call) {
+    const MutexLock lock(mutex_);
+    calls_.erase(call);
+    delete call;
+    changed_.NotifyAll();
+  }
+
+  // Ends the calls whose clients are gone.
+  void Look(const std::stop_token& stop) {
+    Mutex mutex;
+    StoppableConditionVariable wake;
+    const MutexLock lock(mutex);
+    while (!stop.stop_requested()) {
+      wake.WaitFor(mutex, stop, kLookInterval, [] { return false; });
+      const MutexLock calls_lock(mutex_);
+      for (RestCall* call : calls_) {
+        if (call->IsGone()) call->Cancel();
+      }
+    }
+  }
+
+  const RestGatewayOptions options_;
+  Authenticator& authenticator_;
+  const std::vector<HttpRule> rules_;
+  grpc::GenericStub stub_;
+  Mutex mutex_;
+  ConditionVariable changed_;
+  bool is_stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::set<RestCall*> calls_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<ApiServer> server_;
+  std::jthread looker_;
+};
+
+}  // namespace
+
+absl::Status CheckRestAddress(const std::string& address, const TlsFiles& tls,
+                              const AuthenticatorOptions& auth) {
+  if (address.empty()) return absl::OkStatus();
+  if (!tls.ca_file.empty() && auth.IsOpen()) {
+    return FieldError("--rest", address,
+                      "--auth_tokens_file or --jwt_keys_file beside "
+                      "--tls_ca_file: it asks for no certificates");
+  }
+  if (!tls.cert_file.empty() || auth.IsOpen() || IsLoopback(address)) {
+    return absl::OkStatus();
+  }
+  return FieldError("--rest", address,
+                    "--tls_cert_file, or an address of this machine alone: "
+                    "tokens would travel in plain text");
+}
+
+absl::StatusOr<std::unique_ptr<RestGateway>> RestGateway::Start(
+    const RestGatewayOptions& options, std::shared_ptr<grpc::Channel> channel,
+    Authenticator& authenticator) {
+  TANGRAM_ASSIGN_OR_RETURN(std::vector<HttpRule> rules,
+                           ParseHttpRules(HttpRulesText()));
+  auto gateway = std::make_unique<Gateway>(options, std::move(channel),
+                                           authenticator, std::move(rules));
+  TANGRAM_RETURN_IF_ERROR(gateway->Listen());
+  return gateway;
+}
+
+}  // namespace tangram

@@ -1,0 +1,17 @@
+#ifndef TANGRAM_COORDINATOR_RPC_REQUEST_DIFFERENCES_H_
+#define TANGRAM_COORDINATOR_RPC_REQUEST_DIFFERENCES_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace tangram {
+
+// Returns where two serialised tangram.v1.PlanRequest differ, as paths of
+// fields with their values: "training.global_batch_size (32, now 64)", the
+// first few of them. Empty: they mean the same, or one cannot be read.
+std::string RequestDifferences(absl::string_view kept, absl::string_view now);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_RPC_REQUEST_DIFFERENCES_H_

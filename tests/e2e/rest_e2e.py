@@ -1,0 +1,234 @@
+"""Tests REST with JSON, by curl as users call it."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import time
+import unittest
+
+import harness
+from certificates import Authority
+from daemons import Coordinator, Worker
+from harness import BIN, CLUSTER, Folder, JOB, LONG_JOB, C1
+
+ALICE, BOB, OLGA, WALLY = (name * 4 for name in
+                           ("alice", "bobby", "olga", "wally"))
+TOKENS = f"""{ALICE},alice,team-a,plan
+{BOB},bob,team-b,plan
+{OLGA},olga,,operate
+{WALLY},wally,,work
+"""
+
+
+@unittest.skipUnless(shutil.which("curl"), "curl is not installed")
+class RestTest(Folder):
+    scheme = "http"
+
+    def start(self, *arguments):
+        self.coordinator = Coordinator("--rest=127.0.0.1:0", *arguments)
+        self.addCleanup(self.coordinator.end)
+        port = self.coordinator.wait_for(r"rest_port\W+(\d+)")[1]
+        self.url = f"{self.scheme}://127.0.0.1:{port}"
+
+    def curl(self, *arguments):
+        """Returns the status and the answer of a request."""
+        run = subprocess.run(
+            ["curl", "--silent", "--show-error", "--max-time", "60",
+             "--noproxy", "*", "--write-out", "\n%{http_code}", *arguments],
+            cwd=self.folder, capture_output=True, text=True, check=False)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        body, _, status = run.stdout.rpartition("\n")
+        return int(status), body
+
+    def ask(self, method, path, body=None, token=None):
+        arguments = ["-X", method, self.url + path]
+        if method != "GET":
+            arguments += ["-H", "Content-Type: application/json"]
+        if body is not None:
+            arguments += ["--data", body if isinstance(body, str)
+                          else json.dumps(body)]
+        if token:
+            arguments += ["-H", f"Authorization: Bearer {token}"]
+        status, answer = self.curl(*arguments)
+        return status, json.loads(answer)
+
+    def error(self, *arguments, **more):
+        status, answer = self.ask(*arguments, **more)
+        return status, answer["error"]["status"], answer["error"]["message"]
+
+    def plan_request(self, *options):
+        self.tangram("plan", *(options or (*CLUSTER, *JOB)), "--request",
+                     "request.json")
+        return json.loads(self.read("request.json"))
+
+
+class OpenTest(RestTest):
+    def setUp(self):
+        super().setUp()
+        self.start("--worker_wait_s=1")
+
+    def test_a_plan_is_that_of_the_command(self):
+        worker = Worker(self.coordinator.address, "w")
+        self.addCleanup(worker.end)
+        self.plan_request()
+        status, answer = self.curl(
+            "-X", "POST", self.url + "/v1/plans", "-H",
+            "Content-Type: application/json", "--data", "@request.json")
+        self.assertEqual(status, 200)
+        self.tangram("plan", *CLUSTER, *JOB, "--output", "plan.json",
+                     "--coordinator", self.coordinator.address)
+        by_command = json.loads(self.read("plan.json"))
+        self.assertEqual(json.loads(answer)["plan"]["stages"],
+                         by_command["plan"]["stages"])
+        # The answer is a plan file.
+        self.write("rest.json", answer)
+        self.assertIn("are the same plan",
+                      self.tangram("diff", "plan.json", "rest.json"))
+
+    def test_jobs_are_submitted_changed_listed_and_deleted(self):
+        request = self.plan_request()
+        status, job = self.ask("POST", "/v1/jobs", {
+            "job_id": "a", "request": request, "labels": {"run": "7"}})
+        self.assertEqual((status, job["state"], job["labels"]),
+                         (200, "QUEUED", {"run": "7"}))
+        status, job = self.ask("PATCH", "/v1/jobs/a?update_mask=priority",
+                               {"priority": 4})
+        self.assertEqual((status, job["priority"]), (200, 4))
+        status, page = self.ask(
+            "GET", "/v1/jobs?filter=labels.run%20%3D%207&read_mask=job_id")
+        self.assertEqual((status, page), (200, {"jobs": [{"job_id": "a"}]}))
+        self.assertEqual(self.error("DELETE", "/v1/jobs/a")[:2],
+                         (400, "FAILED_PRECONDITION"))
+        status, job = self.ask("POST", "/v1/jobs/a:wait", {"timeout_s": 0.2})
+        self.assertEqual(status, 200)
+        self.assertIn(job["state"], ("QUEUED", "RUNNING"))
+        self.ask("POST", "/v1/jobs/a:cancel")
+        status, job = self.ask("POST", "/v1/jobs/a:wait", {})
+        self.assertEqual((status, job["state"]), (200, "CANCELLED"))
+        self.assertEqual(self.ask("DELETE", "/v1/jobs/a"), (200, {}))
+        self.assertEqual(self.ask("GET", "/v1/jobs"), (200, {}))
+
+    def test_errors_are_those_of_googles_apis(self):
+        status, answer = self.ask("GET", "/v1/jobs/nothing")
+        error = answer["error"]
+        self.assertEqual((status, error["code"], error["status"]),
+                         (404, 404, "NOT_FOUND"))
+        self.assertEqual(error["details"], [
+            {"@type": "type.googleapis.com/google.rpc.ResourceInfo",
+             "resourceType": "tangram.v1.Job", "resourceName": "nothing"}])
+        request = self.plan_request()
+        request["training"]["global_batch_size"] = 0
+        status, answer = self.ask("POST", "/v1/plans", request)
+        self.assertEqual(status, 400)
+        violation = answer["error"]["details"][0]["fieldViolations"][0]
+        self.assertEqual(violation["field"], "training.global_batch_size")
+        status, answer = self.ask("POST", "/v1/plans", self.plan_request())
+        self.assertEqual((status, answer["error"]["details"][0]["@type"]),
+                         (503, "type.googleapis.com/google.rpc.RetryInfo"))
+
+        self.assertEqual(self.error("PUT", "/v1/jobs", "{}")[0], 405)
+        self.assertEqual(self.error("GET", "/v1/nothing")[0], 404)
+        self.assertEqual(self.error("POST", "/v1/jobs", "{")[0], 400)
+        self.assertEqual(self.error("GET", "/v1/jobs?page_size=x")[0], 400)
+        self.assertEqual(self.error("GET", "/v1/jobs?colour=red")[0], 400)
+        self.assertEqual(self.error("POST", "/v1/plans", "[" * 100000)[0], 400)
+
+    def test_pages_of_other_sites_cannot_ask(self):
+        status, _ = self.curl("-H", "Host: evil.example",
+                              self.url + "/v1/jobs")
+        self.assertEqual(status, 403)
+        for kind in "text/plain", "application/x-www-form-urlencoded":
+            status, _ = self.curl("-X", "POST", "-H", f"Content-Type: {kind}",
+                                  "--data", "{}", self.url + "/v1/jobs")
+            self.assertEqual(status, 400)
+
+    def test_a_client_that_goes_away_ends_its_plan(self):
+        worker = Worker(self.coordinator.address, "w")
+        self.addCleanup(worker.end)
+        self.plan_request("--cluster", C1, *LONG_JOB)
+        curl = subprocess.Popen(
+            ["curl", "--silent", "--noproxy", "*", "-X", "POST", "-H",
+             "Content-Type: application/json", "--data", "@request.json",
+             self.url + "/v1/plans"], cwd=self.folder)
+        self.coordinator.wait_for("plan started")
+        curl.kill()
+        curl.wait()
+        self.coordinator.wait_for("plan (ended|failed).*[Cc]ancelled")
+
+    def test_silent_connections_keep_nobody_out(self):
+        host, port = self.url.split("//")[1].split(":")
+        silent = [socket.create_connection((host, int(port)))
+                  for _ in range(300)]
+        self.addCleanup(lambda: [each.close() for each in silent])
+        for each in silent[:100]:
+            each.send(b"POST /v1/jobs HTTP/1.1\r\nContent-Length: 1000\r\n\r\n")
+        self.assertEqual(self.ask("GET", "/v1/jobs"), (200, {}))
+
+    def test_it_stops_with_calls_under_way(self):
+        self.ask("POST", "/v1/jobs", {"job_id": "a",
+                                      "request": self.plan_request()})
+        curl = subprocess.Popen(
+            ["curl", "--silent", "--noproxy", "*", "-X", "POST", "-H",
+             "Content-Type: application/json", self.url + "/v1/jobs/a:wait"],
+            stdout=subprocess.PIPE, text=True)
+        time.sleep(0.5)
+        self.assertEqual(self.coordinator.end(15), 0)
+        answer = json.loads(curl.communicate(timeout=60)[0])
+        self.assertIn(answer.get("error", {}).get("status"),
+                      (None, "CANCELLED", "UNAVAILABLE"))
+
+
+class SecuredTest(RestTest):
+    scheme = "https"
+
+    def setUp(self):
+        super().setUp()
+        self.write("tokens.csv", TOKENS)
+        authority = Authority(self.folder, "ca")
+        cert, key = authority.issue("coordinator")
+        self.ca = authority.cert
+        self.start(f"--auth_tokens_file={self.folder}/tokens.csv",
+                   f"--tls_cert_file={cert}", f"--tls_key_file={key}")
+
+    def curl(self, *arguments):
+        return super().curl("--cacert", self.ca, *arguments)
+
+    def test_roles_and_tenants_are_those_of_grpc(self):
+        self.assertEqual(self.error("GET", "/v1/jobs")[:2],
+                         (401, "UNAUTHENTICATED"))
+        self.assertEqual(self.error("GET", "/v1/jobs", token="x" * 20)[0], 401)
+        self.assertEqual(self.error("GET", "/v1/jobs", token=WALLY)[:2],
+                         (403, "PERMISSION_DENIED"))
+        self.assertEqual(self.error("GET", "/v1/workers", token=ALICE)[0], 403)
+        self.assertEqual(self.ask("GET", "/v1/workers", token=OLGA)[0], 200)
+        job = {"job_id": "a", "request": self.plan_request()}
+        self.assertEqual(self.ask("POST", "/v1/jobs", job, token=ALICE)[0], 200)
+        self.assertEqual(self.error("GET", "/v1/jobs/a", token=BOB)[0], 404)
+        self.assertEqual(self.error("GET", "/v1/jobs/team-a/a",
+                                    token=BOB)[0], 404)
+        self.assertEqual(self.ask("GET", "/v1/jobs/team-a/a",
+                                  token=OLGA)[1]["job_id"], "team-a/a")
+        status, usage = self.ask("GET", "/v1/tenants/team-a:usage",
+                                 token=ALICE)
+        self.assertEqual((status, usage["unfinished_jobs"]), (200, 1))
+        self.assertEqual(self.error("GET", "/v1/tenants/team-a:usage",
+                                    token=BOB)[0], 403)
+        self.assertEqual(self.error("POST", "/v1/tenants/team-a:erase", {},
+                                    token=ALICE)[0], 403)
+        self.assertEqual(self.ask("POST", "/v1/tenants/team-a:erase", {},
+                                  token=OLGA), (200, {"jobs": "1"}))
+
+    def test_tokens_do_not_travel_in_plain_text(self):
+        run = subprocess.run(
+            [os.path.join(BIN, "tangram-coordinator"), "--rest=0.0.0.0:0",
+             "--listen=127.0.0.1:0", "--metrics=", "--state_dir=none",
+             f"--auth_tokens_file={self.folder}/tokens.csv"],
+            capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("--rest: 0.0.0.0:0; expected --tls_cert_file", run.stderr)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,140 @@
+#include "coordinator/rest/transcode.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "common/wire/error_details.h"
+#include "tangram/v1/job_service.pb.h"
+#include "tests/testing/status_matchers.h"
+
+namespace tangram {
+namespace {
+
+using ::tangram::testing::StatusIs;
+using ::testing::HasSubstr;
+
+class TranscodeTest : public ::testing::Test {
+ protected:
+  absl::StatusOr<std::string> Request(ApiRequest request) {
+    const HttpMatch match = FindHttpRule(rules_, request.method, request.path);
+    EXPECT_NE(match.rule, nullptr) << request.path;
+    return RequestOf(match, request);
+  }
+  template <typename Message>
+  Message Read(ApiRequest request) {
+    Message message;
+    const auto bytes = Request(std::move(request));
+    EXPECT_TRUE(bytes.ok()) << bytes.status();
+    if (bytes.ok()) {
+      EXPECT_TRUE(message.ParseFromString(*bytes));
+    }
+    return message;
+  }
+  void ExpectBad(ApiRequest request, const char* what) {
+    EXPECT_THAT(Request(std::move(request)).status(),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(what)));
+  }
+
+  const std::vector<HttpRule> rules_ = *ParseHttpRules(HttpRulesText());
+};
+
+TEST_F(TranscodeTest, BodyPathAndQueryAreOneRequest) {
+  const auto submit = Read<v1::SubmitJobRequest>(
+      {.method = "POST",
+       .path = "/v1/jobs",
+       .body = R"({"job_id":"a","labels":{"run":"7"},"request":
+                   {"training":{"globalBatchSize":32}}})"});
+  EXPECT_EQ(submit.job_id(), "a");
+  EXPECT_EQ(submit.labels().at("run"), "7");
+  EXPECT_EQ(submit.request().training().global_batch_size(), 32);
+
+  const auto list =
+      Read<v1::ListJobsRequest>({.method = "GET",
+                                 .path = "/v1/jobs",
+                                 .query = {{"filter", "state = FAILED"},
+                                           {"page_size", "7"},
+                                           {"states", "RUNNING"},
+                                           {"states", "QUEUED"},
+                                           {"read_mask", "job_id,state"}}});
+  EXPECT_EQ(list.filter(), "state = FAILED");
+  EXPECT_EQ(list.page_size(), 7);
+  EXPECT_EQ(list.states_size(), 2);
+  EXPECT_EQ(list.read_mask().paths(1), "state");
+
+  const auto update = Read<v1::UpdateJobRequest>(
+      {.method = "PATCH",
+       .path = "/v1/jobs/a",
+       .query = {{"update_mask", "priority"}},
+       .body = R"({"priority":5,"job_id":"another"})"});
+  EXPECT_EQ(update.job().priority(), 5);
+  EXPECT_EQ(update.job().job_id(), "a");
+  EXPECT_EQ(update.update_mask().paths(0), "priority");
+
+  const auto retry =
+      Read<v1::RetryJobRequest>({.method = "POST", .path = "/v1/jobs/a:retry"});
+  EXPECT_EQ(retry.job_id(), "a");
+}
+
+TEST_F(TranscodeTest, BadRequestsNameWhatIsWrong) {
+  ExpectBad({.method = "POST", .path = "/v1/jobs", .body = "{"}, "body: ");
+  ExpectBad({.method = "POST", .path = "/v1/jobs", .body = R"({"colour":1})"},
+            "colour");
+  ExpectBad(
+      {.method = "POST", .path = "/v1/jobs", .body = std::string(100000, '[')},
+      "body: ");
+  ExpectBad({.method = "GET", .path = "/v1/jobs", .body = "{}"}, "body: ");
+  ExpectBad({.method = "GET", .path = "/v1/jobs", .query = {{"colour", "x"}}},
+            "\"colour\"");
+  ExpectBad(
+      {.method = "GET", .path = "/v1/jobs", .query = {{"page_size", "many"}}},
+      "page_size: \"many\"; expected a number");
+  ExpectBad({.method = "GET", .path = "/v1/jobs", .query = {{"states", "X"}}},
+            "states");
+  ExpectBad({.method = "GET", .path = "/v1/jobs", .query = {{"filter.x", "1"}}},
+            "filter.x");
+}
+
+TEST_F(TranscodeTest, AnswersAreJson) {
+  v1::Job job;
+  job.set_job_id("a");
+  job.set_state(v1::Job::RUNNING);
+  const HttpMatch match = FindHttpRule(rules_, "GET", "/v1/jobs/a");
+  const auto json = AnswerOf(*match.rule, job.SerializeAsString());
+  ASSERT_TRUE(json.ok());
+  EXPECT_EQ(*json, R"({"job_id":"a","state":"RUNNING"})");
+
+  v1::PlanUpdate update;
+  update.mutable_result()->add_notes("note");
+  const HttpMatch plan = FindHttpRule(rules_, "POST", "/v1/plans");
+  const auto file = AnswerOf(*plan.rule, update.SerializeAsString());
+  ASSERT_TRUE(file.ok());
+  EXPECT_EQ(*file, R"({"notes":["note"]})");
+}
+
+TEST_F(TranscodeTest, ErrorsAreThoseOfGooglesApis) {
+  const absl::Status status =
+      absl::InvalidArgumentError("page_size: -1; expected 0 or more");
+  const HttpResponse response =
+      ErrorResponse(status, SerializedDetails(status));
+  EXPECT_EQ(response.status, 400);
+  EXPECT_THAT(response.body, HasSubstr(R"("status":"INVALID_ARGUMENT")"));
+  EXPECT_THAT(
+      response.body,
+      HasSubstr(R"("@type":"type.googleapis.com/google.rpc.BadRequest")"));
+  EXPECT_THAT(response.body, HasSubstr(R"("field":"page_size")"));
+  for (const auto& [code, http] :
+       {std::pair{absl::StatusCode::kNotFound, 404},
+        std::pair{absl::StatusCode::kAlreadyExists, 409},
+        std::pair{absl::StatusCode::kResourceExhausted, 429},
+        std::pair{absl::StatusCode::kUnavailable, 503},
+        std::pair{absl::StatusCode::kUnauthenticated, 401},
+        std::pair{absl::StatusCode::kInternal, 500}}) {
+    EXPECT_EQ(ErrorResponse(absl::Status(code, "\xff"), "").status, http);
+  }
+}
+
+}  // namespace
+}  // namespace tangram
