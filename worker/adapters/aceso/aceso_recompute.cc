@@ -44,18 +44,19 @@ class StageRecompute {
 
   double PeakBytes(const RecomputeChoice& choice) const {
     const RecomputeLevel& lower = table_.levels[choice.level];
+    Room room;
     if (choice.upper_layers == 0) {
-      return PeakOf(LargestTransient(lower, begin_, end_),
-                    lower.cut_input_bytes[begin_.slot] +
-                        lower.kept_bytes.Over(begin_, end_));
+      AddRoom(lower, begin_, end_, room);
+      return PeakOf(room.bytes(), lower.cut_input_bytes[begin_.slot] +
+                                      lower.kept_bytes.Over(begin_, end_));
     }
     const RecomputeLevel& upper = table_.levels[choice.level + 1];
     const LayoutOperator& split = SplitOf(choice);
-    return PeakOf(std::max(LargestTransient(upper, begin_, split),
-                           LargestTransient(lower, split, end_)),
-                  upper.cut_input_bytes[begin_.slot] +
-                      upper.kept_bytes.Over(begin_, split) +
-                      lower.kept_bytes.Over(split, end_));
+    AddRoom(upper, begin_, split, room);
+    AddRoom(lower, split, end_, room);
+    return PeakOf(room.bytes(), upper.cut_input_bytes[begin_.slot] +
+                                    upper.kept_bytes.Over(begin_, split) +
+                                    lower.kept_bytes.Over(split, end_));
   }
 
   // `sums`: RecomputeLevel::recompute_s or RecomputeLevel::recompute_host_s.
@@ -69,6 +70,35 @@ class StageRecompute {
   }
 
  private:
+  // Transient memory. Other layers have the room of what the head keeps.
+  struct Room {
+    double head_transient_bytes = 0;
+    double body_transient_bytes = 0;
+    double head_bytes = 0;
+    double bytes() const {
+      return std::max(head_transient_bytes, body_transient_bytes - head_bytes);
+    }
+  };
+
+  void AddRoom(const RecomputeLevel& level, const LayoutOperator& begin,
+               const LayoutOperator& end, Room& room) const {
+    if (begin.layer == end.layer && begin.index == end.index) return;
+    const int last = end.index > 0 ? end.layer : end.layer - 1;
+    const LayoutOperator& start = layout_.at(layout_.StartOfLayer(last));
+    const bool has_head = layout_.kinds()[start.kind].kind == LayerKind::kHead;
+    const bool only_head = has_head && begin.layer == last;
+    if (!only_head) {
+      room.body_transient_bytes =
+          std::max(room.body_transient_bytes,
+                   LargestTransient(level, begin, has_head ? start : end));
+    }
+    if (!has_head) return;
+    const LayoutOperator& head = only_head ? begin : start;
+    room.head_transient_bytes =
+        std::max(room.head_transient_bytes, LargestTransient(level, head, end));
+    room.head_bytes += level.kept_bytes.Over(head, end);
+  }
+
   double PeakOf(double transient_bytes, double kept_bytes) const {
     return static_bytes_ +
            growth_ * (transient_bytes + kept_bytes * shape_.in_flight);

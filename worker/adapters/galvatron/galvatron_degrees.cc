@@ -105,21 +105,30 @@ LayerRange DegreeCosts::Recomputable(LayerRange range) const {
 // 1F1B:
 //   static + growth · transient + in_flight · growth · (B + fixed) = memory
 // where growth is 1 + fragmentation, transient is that of the largest layer,
-// and fixed is kept by layers that cannot be recomputed.
+// which has the room of what the head keeps, and fixed is kept by layers that
+// cannot be recomputed.
 double DegreeCosts::BudgetBytes(LayerRange range, const KeptFigures& kept,
                                 LayerRecompute most, int in_flight) const {
   const double growth = 1 + environment_.device.efficiency.fragmentation;
-  double transient_bytes = 0;
+  double head_transient_bytes = 0;
+  double body_transient_bytes = 0;
+  double head_bytes = 0;
   double fixed_bytes = 0;
   layers_.ForEachRun(range.begin, range.end, [&](int kind, int count) {
     for (int choice = 0; choice <= static_cast<int>(most); ++choice) {
-      transient_bytes =
-          std::max(transient_bytes, costs_[kind][choice].transient_bytes);
+      const LayerCost& cost = costs_[kind][choice];
+      head_transient_bytes =
+          std::max(head_transient_bytes, cost.head_transient_bytes);
+      body_transient_bytes =
+          std::max(body_transient_bytes, cost.body_transient_bytes);
     }
+    head_bytes += count * kept_costs_[kind].head_activation_bytes;
     if (!IsRecomputable(layers_.kinds()[kind])) {
       fixed_bytes += count * kept_costs_[kind].activation_bytes;
     }
   });
+  const double transient_bytes =
+      std::max(head_transient_bytes, body_transient_bytes - head_bytes);
   const double left_bytes = environment_.device.memory_bytes -
                             kept.memory.static_bytes - growth * transient_bytes;
   return left_bytes / (in_flight * growth) - fixed_bytes;
