@@ -17,7 +17,7 @@ struct AnnealProblem {
   PipelineRules rules;
   std::vector<Island> islands;
   uint32_t usable = ~uint32_t{0};  // Bit i: island i may come into use.
-  bool changes_schedule = false;  // Also the warm-up passes.
+  bool changes_schedule = false;   // Also the warm-up passes.
   bool keeps_offload = false;
   bool keeps_islands = false;  // Those in use stay in use, and no others.
   double least_measured = 0;   // Evaluation::measured_fraction.

@@ -113,8 +113,8 @@ TEST(AnyPlanBoundTest, HostsThatIssueKernelsSlowlyBoundTheIteration) {
   device.efficiency.host_launch_s = 1;
   const Cluster cluster = TestCluster({{.name = "a", .device = device}});
   // 8 kernels of the embedding; 4 · 4 of products, 2 · 6 of the others and 3 or
-  // 8 of attention in each layer; 2 and 24 of the head. Forward, and half of the
-  // backward pass.
+  // 8 of attention in each layer; 2 and 24 of the head. Forward, and half of
+  // the backward pass.
   const double attention = device.supports_flash_attention ? 3 : 8;
   const double kernels = 8 + 2 * (4 * 4 + 2 * 6 - 2 + attention) + 2 + 24;
   EXPECT_NEAR(AnyPlanSeconds(model, cluster, {}, TestTraining(8)),
