@@ -10,7 +10,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "cli/args/compare_command_line.h"
 #include "cli/args/coordinator_options.h"
 #include "cli/args/examples.h"
