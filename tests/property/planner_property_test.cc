@@ -37,6 +37,13 @@ TangramOptions OptionsFor(uint32_t seed) { return {.polish = seed % 3 == 0}; }
 // The relative difference of two times that counts as rounding.
 constexpr double kTolerance = 1e-9;
 
+// Polished plans of small clusters are annealed, which finds nearly the best.
+constexpr double kSearchNoise = 0.005;
+
+double ToleranceOf(const TangramOptions& options) {
+  return options.polish ? kSearchNoise : kTolerance;
+}
+
 // Returns two or three random groups of nodes with GPUs of the catalogue.
 std::vector<TestGroup> RandomGroups(std::mt19937& rng) {
   const std::vector<std::string> types = {"T4", "V100-16", "V100-32", "A100-40",
@@ -111,7 +118,7 @@ TEST_P(PlannerPropertyTest, AddingAnIslandNeverMakesItSlower) {
     groups.pop_back();
     const double fewer_s =
         Plan(TestRequest(groups), options).evaluation.iteration_time_s;
-    EXPECT_LE(all_s, fewer_s * (1 + kTolerance));
+    EXPECT_LE(all_s, fewer_s * (1 + ToleranceOf(options)));
   }
 }
 
@@ -139,7 +146,7 @@ TEST_P(PlannerPropertyTest, DoublingComputeNeverSlowsThePlan) {
     }
     const double after_s =
         Plan(TestRequest(groups), options).evaluation.iteration_time_s;
-    EXPECT_LE(after_s, before_s * (1 + kTolerance));
+    EXPECT_LE(after_s, before_s * (1 + ToleranceOf(options)));
   }
 }
 
@@ -154,7 +161,7 @@ TEST_P(PlannerPropertyTest, MoreMemoryNeverMakesItWorse) {
     for (TestGroup& group : groups) group.device.memory_bytes *= 2;
     const double after_s =
         Plan(TestRequest(groups), options).evaluation.iteration_time_s;
-    EXPECT_LE(after_s, before_s * (1 + kTolerance));
+    EXPECT_LE(after_s, before_s * (1 + ToleranceOf(options)));
   }
 }
 
@@ -258,7 +265,7 @@ TEST(SeveralParallelizersTest, AreNeverWorseThanTheBestOfThem) {
       best_s = std::min(best_s, seconds(one));
     }
     // Polishing anneals whole plans, from what the parallelizers bring on.
-    const double noise = seed % 6 == 0 ? 0.005 : 0;
+    const double noise = seed % 6 == 0 ? kSearchNoise : 0;
     EXPECT_LE(together_s, best_s * (1 + noise));
   }
 }

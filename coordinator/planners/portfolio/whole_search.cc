@@ -17,6 +17,7 @@
 #include "coordinator/planners/polish/plan_climber.h"
 #include "coordinator/planners/polish/polish_plan.h"
 #include "coordinator/planners/polish/whole_plans.h"
+#include "coordinator/planners/portfolio/nodes_by_name.h"
 #include "coordinator/planners/portfolio/portfolio_planner.h"
 
 namespace tangram {
@@ -112,6 +113,31 @@ absl::StatusOr<PolishedPlan> BestFrom(const PlannerChoice& choice,
                     observer);
 }
 
+// Returns the fastest plan from that of `result` and whole plans on. Empty: all
+// are too slow to be annealed.
+absl::StatusOr<std::optional<PolishedPlan>> FindWhole(
+    const PlannerChoice& choice, const PlanRequest& request,
+    const WholeSearch& search, PlanObserver& observer,
+    const PlanResult& result) {
+  std::vector<JudgedPlan> starts = {{*result.plan, result.evaluation}};
+  const double limit_s =
+      std::min(search.limit_s, result.evaluation.iteration_time_s);
+  std::vector<PipelineRules> variants = search.variants;
+  if (variants.empty()) variants.push_back(search.rules);
+  const size_t most = std::max(kLeastStarts, kMostStarts / variants.size());
+  for (const PipelineRules& rules : variants) {
+    TANGRAM_RETURN_IF_ERROR(
+        AddStarts(request, rules, limit_s, most, observer, result, starts));
+  }
+  if (absl::c_none_of(starts, [&](const JudgedPlan& start) {
+        return start.evaluation.iteration_time_s <= search.worth_annealing_s;
+      })) {
+    return std::nullopt;
+  }
+  return BestFrom(choice, request, search.rules, std::move(starts), observer,
+                  result);
+}
+
 // Makes the plan that of `result`.
 void Take(PolishedPlan found, PlanResult& result) {
   const double found_s = found.evaluation.iteration_time_s;
@@ -146,27 +172,21 @@ absl::Status SearchWhole(const PlannerChoice& choice,
                          PlanObserver& observer, PlanResult& result) {
   if (!result.plan.has_value()) return absl::OkStatus();
   observer.OnPhase(PlanPhase::kEvaluation);
-  std::vector<JudgedPlan> starts = {{*result.plan, result.evaluation}};
-  const double limit_s =
-      std::min(search.limit_s, result.evaluation.iteration_time_s);
-  std::vector<PipelineRules> variants = search.variants;
-  if (variants.empty()) variants.push_back(search.rules);
-  const size_t most = std::max(kLeastStarts, kMostStarts / variants.size());
-  for (const PipelineRules& rules : variants) {
-    TANGRAM_RETURN_IF_ERROR(
-        AddStarts(request, rules, limit_s, most, observer, result, starts));
-  }
-  if (absl::c_none_of(starts, [&](const JudgedPlan& start) {
-        return start.evaluation.iteration_time_s <= search.worth_annealing_s;
-      })) {
+  const NodesByName names(*request.cluster);
+  PlanRequest sorted_request = request;
+  PlanResult sorted = result;
+  names.Sort(sorted_request.cluster.MakeOwn());
+  names.Sort(sorted.islands);
+  names.Sort(*sorted.plan);
+  TANGRAM_ASSIGN_OR_RETURN(
+      std::optional<PolishedPlan> found,
+      FindWhole(choice, sorted_request, search, observer, sorted));
+  if (!found.has_value() || !IsWorthIt(choice, *found, result)) {
     return absl::OkStatus();
   }
-  TANGRAM_ASSIGN_OR_RETURN(PolishedPlan found,
-                           BestFrom(choice, request, search.rules,
-                                    std::move(starts), observer, result));
-  if (!IsWorthIt(choice, found, result)) return absl::OkStatus();
-  observer.OnBest(found.evaluation.iteration_time_s);
-  Take(std::move(found), result);
+  names.Restore(found->plan);
+  observer.OnBest(found->evaluation.iteration_time_s);
+  Take(*std::move(found), result);
   return absl::OkStatus();
 }
 
