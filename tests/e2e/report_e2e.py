@@ -126,8 +126,11 @@ class ReportTest(Folder):
         self.fails(BAD_INPUT, "edited.json: plan.stages[1].plan.begin",
                    "report", self.edit("edited.json", overlap), "-o", "r.html")
 
-    def test_needs_plans_and_a_place(self):
-        self.fails(BAD_INPUT, "--output", "report", "plan.json")
+    def test_goes_to_standard_output_without_a_file(self):
+        self.assertTrue(self.tangram("report", "plan.json")
+                        .startswith("<!doctype html>"))
+
+    def test_needs_plans_and_a_place_that_exists(self):
         self.fails(BAD_INPUT, "plans", "report", "-o", "r.html")
         self.fails(BAD_INPUT, "missing.json", "report", "missing.json", "-o",
                    "r.html")

@@ -20,6 +20,7 @@ PLAN, OPERATE, WORK = {"plan"}, {"operate"}, {"work"}
 # From method to the roles that may call it.
 ROLES = {
     "/tangram.v1.Planner/Plan": PLAN,
+    "/tangram.v1.Frontiers/Frontier": PLAN,
     "/tangram.v1.Jobs/SubmitJob": PLAN,
     "/tangram.v1.Jobs/GetJob": PLAN | OPERATE,
     "/tangram.v1.Jobs/WatchJob": PLAN | OPERATE,

@@ -22,6 +22,7 @@ using ::testing::UnorderedElementsAreArray;
 // and work.
 const std::map<std::string, std::string> kRolesOf = {
     {"/tangram.v1.Planner/Plan", "p"},
+    {"/tangram.v1.Frontiers/Frontier", "p"},
     {"/tangram.v1.Jobs/SubmitJob", "p"},
     {"/tangram.v1.Jobs/GetJob", "po"},
     {"/tangram.v1.Jobs/WatchJob", "po"},

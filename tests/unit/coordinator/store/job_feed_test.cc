@@ -61,7 +61,7 @@ class JobFeedTest : public ::testing::Test {
     ASSERT_OK_AND_ASSIGN(auto database,
                          OpenPostgresDatabase(TestServer().connection()));
     // Other tests leave theirs.
-    ASSERT_THAT(database->RunScript("DROP TABLE IF EXISTS jobs, events, "
+    ASSERT_THAT(database->RunScript("DROP TABLE IF EXISTS jobs, events, job_clock, "
                                     "tangram_schema"),
                 IsOk());
     ASSERT_OK_AND_ASSIGN(store_, CreateSqlJobStore(std::move(database)));
