@@ -40,8 +40,10 @@ def problems(text):
         stages[-1].append((name, rest))
     every = [one for stage in stages for one in stage]
     last = stages[-1]
+    own = {"scratch"} | {name for stage in stages for name in stage[0][1].split()[2:]}
     for name, rest in every:
-        if name == "FROM" and not re.search(r"\S+:(?!latest)\S+", rest):
+        if (name == "FROM" and rest.split()[0] not in own
+                and not re.search(r"\S+:(?!latest)\S+", rest)):
             yield f"FROM {rest}: no version"
         if name == "ADD":
             yield f"ADD {rest}: expected COPY"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <utility>
@@ -77,6 +78,9 @@ struct Draft {
   const Grant* grant = nullptr;
 };
 
+// A vector would take as much memory again at once as it grows.
+using Drafts = std::deque<Draft>;
+
 // Returns where stages begin and end: between layers, and then also inside them
 // if there are few.
 std::vector<std::vector<OperatorCut>> CutsFor(const ModelSpec& model,
@@ -118,7 +122,8 @@ class Composer {
     num_microbatches_ = request_.training.global_batch_size / microbatch_size;
     const int num_pieces = static_cast<int>(cuts_.size()) - 1;
     tails_.clear();
-    drafts_.assign(num_pieces + 1, {});
+    drafts_.clear();
+    drafts_.resize(num_pieces + 1);
     SetWork();
     Tail none{.begin = num_pieces};
     for (const Node& node : request_.cluster->nodes) {
@@ -179,7 +184,7 @@ class Composer {
   // Returns tails of the drafts that begin at the layer, with the least bounds
   // and unlike enough.
   std::vector<int> KeepTails(int begin) {
-    std::vector<Draft>& drafts = drafts_[begin];
+    Drafts& drafts = drafts_[begin];
     absl::c_stable_sort(drafts, [](const Draft& a, const Draft& b) {
       return a.tail.bound_s < b.tail.bound_s;
     });
@@ -361,7 +366,7 @@ class Composer {
 
   // Keeps the best whole pipelines of each kind.
   void KeepWhole() {
-    std::vector<Draft>& drafts = drafts_[0];
+    Drafts& drafts = drafts_[0];
     absl::c_stable_sort(drafts, [](const Draft& a, const Draft& b) {
       return a.tail.bound_s < b.tail.bound_s;
     });
@@ -419,8 +424,8 @@ class Composer {
   int microbatch_size_ = 1;
   int num_microbatches_ = 1;
   std::vector<std::vector<double>> work_before_;  // [island][layer]
-  std::vector<Tail> tails_;
-  std::vector<std::vector<Draft>> drafts_;  // By their beginning.
+  std::deque<Tail> tails_;
+  std::vector<Drafts> drafts_;  // By their beginning.
   std::vector<std::unique_ptr<Grant>> grants_;
   std::map<FreeGpus, std::vector<const Grant*>> grants_of_;
   std::vector<std::pair<double, PipelinePlan>> whole_;
