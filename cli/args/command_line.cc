@@ -506,12 +506,20 @@ class Parser {
   VersionOptions version_;
 };
 
+bool IsCommand(const std::string& word) {
+  return absl::StartsWith(word, "-") ||
+         FindSubcommand(DescribeCommandLine(), word) != nullptr;
+}
+
 }  // namespace
 
 absl::StatusOr<Command> ParseCommandLine(std::vector<std::string> arguments) {
   if (!arguments.empty() && arguments.front() == "help") {
     arguments.erase(arguments.begin());
-    arguments.emplace_back("--help");
+    // An unknown command has no help, but an error that names the nearest.
+    if (arguments.empty() || IsCommand(arguments.front())) {
+      arguments.emplace_back("--help");
+    }
   }
   // The words of __complete are an unfinished command line, so CLI11 cannot
   // parse them.

@@ -82,10 +82,14 @@ void AddCosts(CLI::App& app, FrontierOptions& frontier) {
 void AddFrontier(CLI::App& app, FrontierOptions& frontier) {
   PlanOptions& plan = frontier.plan;
   AddPlanning(app, plan);
+  const std::vector<CLI::Option*> of_planning =
+      app.get_options([](const CLI::Option* option) {
+        return !option->check_name("--help") && !option->check_name("--format");
+      });
   // Answers that are read need no request.
   app.get_option("--model")->required(false);
   app.get_option("--global-batch")->required(false);
-  app.parse_complete_callback([&app, &frontier] {
+  app.parse_complete_callback([&app, &frontier, of_planning] {
     const bool reads = !frontier.from_file.empty();
     for (const char* name : {"--model", "--global-batch"}) {
       const bool given = app.get_option(name)->count() > 0;
@@ -95,10 +99,15 @@ void AddFrontier(CLI::App& app, FrontierOptions& frontier) {
     if (!reads && cluster.file.empty() && cluster.nodes.empty()) {
       throw CLI::RequiredError("--cluster");
     }
-    for (const char* name : {"--model", "--cluster", "--nodes", "--set",
-                             "--coordinator", "--output", "--stream"}) {
-      if (reads && app.get_option(name)->count() > 0) {
-        throw CLI::ExcludesError("--from", name);
+    if (!reads) return;
+    std::vector<const CLI::Option*> unread(of_planning.begin(),
+                                           of_planning.end());
+    for (const char* name : {"--set", "--output", "--stream", "--timeout"}) {
+      unread.push_back(app.get_option(name));
+    }
+    for (const CLI::Option* option : unread) {
+      if (option->count() > 0) {
+        throw CLI::ExcludesError("--from", option->get_name());
       }
     }
   });

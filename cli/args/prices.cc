@@ -24,7 +24,10 @@ absl::StatusOr<std::vector<double>> ParsePrices(
       return absl::InvalidArgumentError(absl::StrCat(
           "--prices: ", part, "; expected <group>=<price of a node-hour>"));
     }
-    prices[std::string(sides.first)] = price;
+    if (!prices.emplace(sides.first, price).second) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--prices: ", sides.first, " twice; expected one price of a group"));
+    }
   }
   std::vector<double> by_group;
   for (const std::string& group : groups) {

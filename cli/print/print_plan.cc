@@ -39,7 +39,7 @@ namespace {
 
 void PrintFigure(absl::string_view label, const std::string& text,
                  Console& console) {
-  constexpr int kFigureAt = 19;
+  constexpr int kFigureAt = 20;
   console.out << LabelledText(label, text, kFigureAt, console.width);
 }
 

@@ -170,7 +170,7 @@ void PrintStages(const PlanFile& file, Console& console) {
                {"ep", Table::kRight},
                {"pp", Table::kRight, /*drop=*/4},
                {"recompute", Table::kRight},
-               {"zero", Table::kRight},
+               {"zero", Table::kRight, /*drop=*/1},
                {"time", Table::kRight},
                {"memory GB", Table::kRight},
                {"real", Table::kRight, /*drop=*/2},

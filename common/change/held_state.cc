@@ -4,12 +4,16 @@
 #include <cmath>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "common/cost/operator_cost.h"
 #include "common/sim/stage_placement.h"
 
 namespace tangram {
 namespace {
+
+// Shares of a tensor that differ by less are the same.
+constexpr double kRounding = 1e-9;
 
 // Bytes of the state of one parameter.
 struct StateBytes {
@@ -75,38 +79,52 @@ class StageState {
       for (int gpu = 0; gpu < num_gpus; ++gpu) {
         const int replica = gpu / tp;
         AddTensor({.layer = layer, .op = op}, whole[op].dense_parameters,
-                  split[op].dense_parameters, gpu % tp, replica, replicas,
+                  split[op].dense_parameters, gpu % tp, tp, replica, replicas,
                   parallelism.zero_stage, first_holder + gpu);
         const int ep = parallelism.ep_degree;
         AddTensor({.layer = layer, .op = op, .experts = true},
                   whole[op].expert_parameters, split[op].expert_parameters,
-                  replica % ep * tp + gpu % tp, replica / ep, replicas / ep,
-                  parallelism.zero_stage, first_holder + gpu);
+                  replica % ep * tp + gpu % tp, ep * tp, replica / ep,
+                  replicas / ep, parallelism.zero_stage, first_holder + gpu);
       }
     }
   }
 
   // `rank` holds the rank-th part of the tensor; `replicas` hold the same.
   void AddTensor(StateTensor tensor, double parameters, double on_gpu, int rank,
-                 int replica, int replicas, int zero_stage, int holder) {
+                 int num_ranks, int replica, int replicas, int zero_stage,
+                 int holder) {
     if (!(parameters > 0)) return;
     const double share = std::min(1.0, on_gpu / parameters);
-    // A tensor that is not split is whole on every rank.
-    const double ranks = std::round(1 / share);
-    const double begin = std::fmod(rank, ranks) * share;
-    const double end = std::min(1.0, begin + share);
-    const auto add = [&](bool optimizer, bool is_sharded, double bytes) {
-      const double shard = is_sharded ? (end - begin) / replicas : end - begin;
-      const double from = is_sharded ? begin + replica * shard : begin;
+    // A tensor that is not split is whole on every rank. Of one that is split
+    // in part, each rank holds what they have in common:
+    //   share = common + (1 − common) / parts
+    double parts = std::round(1 / share);
+    double common = 0;
+    if (std::abs(parts * share - 1) > kRounding && num_ranks > 1) {
+      parts = num_ranks;
+      common = std::clamp((parts * share - 1) / (parts - 1), 0.0, 1.0);
+    }
+    const double part = (1 - common) / parts;
+    const double begin = common + std::fmod(rank, parts) * part;
+    const auto add = [&](bool optimizer, bool is_sharded, double bytes,
+                         double from, double to) {
+      if (!(to > from)) return;
+      const double shard = is_sharded ? (to - from) / replicas : to - from;
+      const double first = is_sharded ? from + replica * shard : from;
       tensor.optimizer = optimizer;
       held_.parts.push_back({.tensor = tensor,
-                             .begin = from,
-                             .end = std::min(end, from + shard),
+                             .begin = first,
+                             .end = std::min(to, first + shard),
                              .tensor_bytes = parameters * bytes,
                              .holder = holder});
     };
-    add(false, zero_stage >= 3, bytes_.weight);
-    add(true, zero_stage >= 1, bytes_.optimizer);
+    for (const auto& [from, to] :
+         {std::pair(0.0, common),
+          std::pair(begin, std::min(1.0, begin + part))}) {
+      add(false, zero_stage >= 3, bytes_.weight, from, to);
+      add(true, zero_stage >= 1, bytes_.optimizer, from, to);
+    }
   }
 
   const ModelSpec& model_;

@@ -17,6 +17,11 @@ inline constexpr absl::string_view kSuitableParallelizers = "auto";
 // commas.
 inline constexpr absl::string_view kExecPrefix = "exec:";
 
+// The parallelizers of Tangram itself, sorted. Others are users' own, who know
+// better than we what runs their plans.
+inline constexpr absl::string_view kNativeParallelizers[] = {
+    "aceso", "alpa", "galvatron", "hypertron", "mist", "uniform"};
+
 // Returns the names in "aceso,mist", in order. kInvalidArgument for an empty or
 // repeated name.
 absl::StatusOr<std::vector<std::string>> SplitParallelizerList(

@@ -14,7 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/base/thread_annotations.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/field_error.h"
@@ -202,6 +204,11 @@ class Gateway : public RestGateway {
           "Content-Type",
           absl::StrCat("\"", request.content_type.substr(0, 100), "\""),
           "application/json");
+    }
+    // gRPC aborts on metadata of other characters.
+    if (!absl::c_all_of(request.authorization, absl::ascii_isprint)) {
+      return absl::UnauthenticatedError(
+          "authorization: expected printable ASCII characters");
     }
     TANGRAM_RETURN_IF_ERROR(
         CheckMayCall(authenticator_, match.rule->grpc_method(),

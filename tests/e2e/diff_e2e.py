@@ -36,16 +36,15 @@ class DiffTest(Folder):
 
     def test_says_what_differs(self):
         def recompute(plan):
-            # A cut before a transformer layer: its core is operator 2.
+            # The second of three layers is whole: its core is operator 2.
             stage = [s["plan"] for s in plan["plan"]["stages"]
-                     if s["plan"]["begin"]["before"] == "attention_norm"][0]
-            runs = stage["recompute"]
-            mask = 0 if runs[0]["mask"] else 1 << 2
-            first = {"num_layers": 1, "mask": mask}
-            stage["recompute"] = [first, {**runs[0], "num_layers":
-                                          runs[0]["num_layers"] - 1}, *runs[1:]]
-            if runs[0]["num_layers"] == 1:
-                del stage["recompute"][1]
+                     if sum(run["num_layers"]
+                            for run in s["plan"]["recompute"]) > 2][0]
+            masks = [run["mask"] for run in stage["recompute"]
+                     for _ in range(run["num_layers"])]
+            masks[1] ^= 1 << 2
+            stage["recompute"] = [{"num_layers": 1, "mask": mask}
+                                  for mask in masks]
             plan["training"]["sequence_length"] = 1024
         code, text = self.diff("a.json", self.edit("b.json", recompute))
         self.assertEqual(code, DIFFER)

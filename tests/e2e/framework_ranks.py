@@ -53,3 +53,10 @@ def started(folder):
             ranks.append(json.load(file))
         os.remove(f"{folder}/ranks/{rank}.json")
     return ranks
+
+
+def devices_of(plan):
+    """Returns the first stage of each device of a plan: an interleaved one has several
+    on the same GPUs."""
+    stages = plan["stages"]
+    return stages[:len(stages) // plan.get("virtual_stages", 1)]

@@ -134,7 +134,7 @@ class KubernetesTrainTest(harness.Folder):
     def assert_ranks_follow_the_plan(self):
         ranks = framework_ranks.started(self.folder)
         plan = json.loads(self.read("gpu-a/plan/plan.json"))
-        hosts = [span["node"] for stage in plan["plan"]["stages"]
+        hosts = [span["node"] for stage in framework_ranks.devices_of(plan["plan"])
                  for span in stage["gpus"] for _ in range(span["count"])]
         self.assertEqual([rank["host"] for rank in ranks], hosts)
         options = self.found("ConfigMap", "train-options")["data"]

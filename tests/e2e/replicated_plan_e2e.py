@@ -124,7 +124,7 @@ class PlannedPipelinesTest(Folder):
     """C2 has as many A100 as H100, with 10 GB/s between them."""
 
     JOB = ["plan", "--cluster", C2, "--model", "gpt3-1.3b", "--global-batch",
-           "256", "--runtime", "any", "--parallelizer", "uniform"]
+           "1024", "--runtime", "any", "--parallelizer", "uniform"]
 
     def seconds(self, name):
         plan = json.loads(self.read(name))
@@ -142,7 +142,7 @@ class PlannedPipelinesTest(Folder):
                         self.seconds("one.json"))
         plan = json.loads(self.read("two.json"))
         replicas = plan["replicated_plan"]["pipelines"]
-        self.assertEqual(256, sum(
+        self.assertEqual(1024, sum(
             r["num_microbatches"] * r["plan"]["pipeline_microbatch_size"]
             for r in replicas))
         self.tangram("evaluate", "two.json", "--output", "again.json")

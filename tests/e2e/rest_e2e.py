@@ -87,6 +87,12 @@ class OpenTest(RestTest):
         self.assertIn("are the same plan",
                       self.tangram("diff", "plan.json", "rest.json"))
 
+    def test_tokens_of_odd_characters_are_refused(self):
+        for token in "a\tb", "\u00e9":
+            status, code, _ = self.error("GET", "/v1/jobs", token=token)
+            self.assertEqual((status, code), (401, "UNAUTHENTICATED"))
+        self.assertEqual(self.ask("GET", "/v1/jobs")[0], 200)
+
     def test_jobs_are_submitted_changed_listed_and_deleted(self):
         request = self.plan_request()
         status, job = self.ask("POST", "/v1/jobs", {

@@ -131,14 +131,15 @@ class SlurmHooksTest(harness.Folder):
         job = self.submit(*(arguments or ("--nodes=2",
                                           f"--comment={QUESTION}")))
         self.assertEqual(job["Features"], "(null)")
-        self.assertIn(f"; no opinion: {why}", job["Comment"])
+        self.assertRegex(job["Comment"], f"; no opinion: {why}")
 
     def test_a_service_that_is_gone_or_hangs_holds_no_job(self):
         coordinator = self.cluster.run("pgrep", "-x", "tangram-coordin").strip()
         self.set(SETTINGS.replace("seconds = 20", "seconds = 0.5"))
         self.addCleanup(self.cluster.run, "kill", "-CONT", coordinator)
         self.cluster.run("kill", "-STOP", coordinator)
-        self.no_opinion("no answer")
+        # The command may end by itself before it is ended.
+        self.no_opinion("(no answer|not all answers in time)")
         self.cluster.run("kill", "-CONT", coordinator)
         self.set(SETTINGS.replace(f":{PORT}", ":9"))  # Nobody listens.
         self.no_opinion("no answer")

@@ -92,7 +92,7 @@ class SlurmTrainTest(harness.Folder):
         return self.path("flagscale")
 
     def stages(self):
-        return self.plan["plan"]["stages"]
+        return framework_ranks.devices_of(self.plan["plan"])
 
     def assert_ranks_follow_the_stages(self, ranks):
         self.assertEqual([rank["rank"] for rank in ranks],

@@ -1,8 +1,11 @@
 #include "worker/adapters/builtin_parallelizers.h"
 
+#include <algorithm>
+
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/parallelizer/parallelizer_list.h"
 #include "common/parallelizer/validating_parallelizer.h"
 #include "worker/adapters/aceso/aceso_adapter.h"
 #include "worker/adapters/alpa/alpa_adapter.h"
@@ -31,6 +34,8 @@ constexpr Builtin kBuiltins[] = {
     {"uniform", CreateUniformParallelizer,
      "Galvatron-uniform of Tangram's experiments"},
 };
+static_assert(std::ranges::equal(kBuiltins, kNativeParallelizers, {},
+                                 &Builtin::name));
 
 }  // namespace
 

@@ -80,6 +80,8 @@ absl::Status ApplyValues(const char* field,
                          absl::Span<const IslandValue> values,
                          const IslandNames& names, int StageLimits::*member,
                          IslandRules& rules) {
+  // Whether an island has a value, for it alone or for all.
+  std::map<std::pair<size_t, bool>, int> given;
   for (const IslandValue& value : values) {
     if (value.value <= 0) {
       return Bad(field, absl::StrCat(value.value), "a positive integer");
@@ -89,7 +91,14 @@ absl::Status ApplyValues(const char* field,
       TANGRAM_ASSIGN_OR_RETURN(islands, names.Find(field, value.island));
     }
     for (size_t i = 0; i < rules.limits.size(); ++i) {
-      if (islands >> i & 1) rules.limits[i].*member = value.value;
+      if ((islands >> i & 1) == 0) continue;
+      const auto [it, is_new] =
+          given.try_emplace({i, value.island.empty()}, value.value);
+      if (!is_new && it->second != value.value) {
+        return Bad(field, absl::StrCat(it->second, " and ", value.value),
+                   "one value for an island");
+      }
+      rules.limits[i].*member = value.value;
     }
   }
   return absl::OkStatus();

@@ -43,7 +43,7 @@ void AddEnergy(const ObjectiveTerms& terms, const PlannedAllocation& allocation,
   const double per_million_tokens =
       kwh * 1e6 / static_cast<double>(terms.tokens_per_iteration) /
       values.progress;
-  values.kwh_per_iteration = kwh;
+  values.kwh_per_iteration = kwh / values.progress;
   values.kwh_per_million_tokens = per_million_tokens;
   if (terms.grams_per_kwh.has_value()) {
     values.grams_per_million_tokens = per_million_tokens * *terms.grams_per_kwh;

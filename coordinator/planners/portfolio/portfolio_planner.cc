@@ -13,6 +13,7 @@
 #include "common/base/infinity.h"
 #include "common/base/status_macros.h"
 #include "common/domain/runtime.h"
+#include "common/parallelizer/parallelizer_list.h"
 #include "coordinator/bounds/any_plan_bound.h"
 #include "coordinator/planners/constraints/resolve_constraints.h"
 #include "coordinator/planners/judge/judged_planner.h"
@@ -54,7 +55,13 @@ class PortfolioPlanner : public ClusterPlanner {
       : members_(std::move(members)),
         choice_(std::move(choice)),
         runtimes_(runtimes),
-        asked_(asked) {}
+        asked_(asked) {
+    choice_.searches_whole &=
+        absl::c_all_of(members_, [](const PortfolioMember& member) {
+          return absl::c_linear_search(kNativeParallelizers,
+                                       member.parallelizer);
+        });
+  }
 
   absl::StatusOr<PlanResult> Plan(const PlanRequest& request,
                                   PlanObserver& observer) override {
@@ -554,7 +561,7 @@ class PortfolioPlanner : public ClusterPlanner {
   }
 
   const std::vector<PortfolioMember> members_;
-  const PlannerChoice choice_;
+  PlannerChoice choice_;  // Does not change after the constructor.
   const RuntimeCatalogue& runtimes_;
   const MembersAsked asked_;
 };

@@ -154,7 +154,8 @@ void Take(PolishedPlan found, PlanResult& result) {
 }  // namespace
 
 bool IsSearchedWhole(const PlannerChoice& choice, const PlanRequest& request) {
-  const bool is_polished = choice.planner->features.heterogeneous &&
+  const bool is_polished = choice.searches_whole &&
+                           choice.planner->features.heterogeneous &&
                            choice.search.polish && choice.search.polishes_far;
   if (!is_polished) return false;
   const absl::StatusOr<std::vector<int>> left_out =

@@ -65,6 +65,8 @@ struct PlannerChoice {
   const PlannerInfo* planner = nullptr;
   TangramOptions search;
   PlannerOptionValues options;
+  // Whether plans of small problems may be others than those of parallelizers.
+  bool searches_whole = true;
 
   std::unique_ptr<Planner> Create(SlicePlanSource& source,
                                   const PipelineRules& rules) const {

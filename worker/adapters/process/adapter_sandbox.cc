@@ -4,7 +4,10 @@
 
 #include <filesystem>
 #include <memory>
+#include <set>
+#include <string>
 #include <system_error>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/field_error.h"
@@ -18,6 +21,7 @@ namespace {
 constexpr char kBubblewrap[] = "/usr/bin/bwrap";
 // The user and group "nobody", who own nothing.
 constexpr char kNobody[] = "65534";
+constexpr char kSharedMemoryBytes[] = "67108864";
 constexpr double kTrialS = 10;
 constexpr double kTrialBytes = 1e9;
 
@@ -37,6 +41,26 @@ absl::Status TrySandbox() {
   const std::string ending = (*trial)->Ending();
   if (ending == "exited with code 0") return absl::OkStatus();
   return absl::UnavailableError(absl::StrCat("bwrap ", ending));
+}
+
+// Returns the folders of files, each by its name and with symbolic links
+// followed. A folder stays hidden when a file in it is replaced by another.
+std::set<std::string> FoldersOf(const std::vector<std::string>& files) {
+  std::set<std::string> folders;
+  for (const std::string& file : files) {
+    std::error_code error;
+    const std::filesystem::path target =
+        std::filesystem::canonical(file, error);
+    if (error) continue;
+    const std::filesystem::path named =
+        std::filesystem::absolute(file).lexically_normal();
+    for (const std::filesystem::path& path : {named, target}) {
+      const std::filesystem::path folder =
+          std::filesystem::canonical(path.parent_path(), error);
+      if (!error) folders.insert(folder.string());
+    }
+  }
+  return folders;
 }
 
 }  // namespace
@@ -62,13 +86,18 @@ std::vector<std::string> SandboxWords(const std::string& folder,
       "--die-with-parent",
       // Keeps programs from typing into a terminal of the worker.
       "--new-session", "--cap-drop", "ALL", "--uid", kNobody, "--gid", kNobody,
-      "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--bind",
-      folder, folder};
-  for (const std::string& file : hidden) {
-    std::error_code error;
-    const std::filesystem::path path = std::filesystem::canonical(file, error);
-    if (error) continue;
-    words.insert(words.end(), {"--ro-bind", "/dev/null", path.string()});
+      "--ro-bind", "/", "/", "--dev", "/dev",
+      // The limit on memory counts the pages of processes alone.
+      "--size", kSharedMemoryBytes, "--tmpfs", "/dev/shm", "--proc", "/proc"};
+  // The sockets of services: a read-only file system does not stop calls.
+  std::set<std::string> empty = FoldersOf(hidden);
+  empty.insert("/run");
+  for (const std::string& emptied : empty) {
+    words.insert(words.end(), {"--tmpfs", emptied});
+  }
+  words.insert(words.end(), {"--bind", folder, folder});
+  for (const std::string& emptied : empty) {
+    words.insert(words.end(), {"--remount-ro", emptied});
   }
   words.push_back("--");
   return words;

@@ -27,8 +27,9 @@ absl::Status SandboxesWork();
 
 // Returns the words to put before a command so that it runs in a sandbox: as
 // another user, with processes, network and IPC of its own, and with a file
-// system that it can read but not write, but for `folder`. It
-// cannot read `hidden` files. All its processes die with the first one,
+// system that it can read but not write, but for `folder`. The folders of
+// `hidden` files are empty there, and so is /run, where services have their
+// sockets. /dev/shm has 64 MiB. All its processes die with the first one,
 // whatever sessions they made.
 std::vector<std::string> SandboxWords(const std::string& folder,
                                       const std::vector<std::string>& hidden);

@@ -61,9 +61,10 @@ class JobFeedTest : public ::testing::Test {
     ASSERT_OK_AND_ASSIGN(auto database,
                          OpenPostgresDatabase(TestServer().connection()));
     // Other tests leave theirs.
-    ASSERT_THAT(database->RunScript("DROP TABLE IF EXISTS jobs, events, job_clock, "
-                                    "tangram_schema"),
-                IsOk());
+    ASSERT_THAT(
+        database->RunScript("DROP TABLE IF EXISTS jobs, events, job_clock, "
+                            "tangram_schema"),
+        IsOk());
     ASSERT_OK_AND_ASSIGN(store_, CreateSqlJobStore(std::move(database)));
     feed_ = JobFeed::Start(
         {.connection = TestServer().connection(),

@@ -41,7 +41,8 @@ class AdapterSandboxTest : public ::testing::Test {
     ASSERT_NE(mkdtemp(path.data()), nullptr);
     folder_ = path;
     std::filesystem::create_directory(folder_ / "own");
-    secret_ = folder_ / "token";
+    std::filesystem::create_directory(folder_ / "secrets");
+    secret_ = folder_ / "secrets" / "token";
     std::ofstream(secret_) << "secret";
   }
   void TearDown() override {
@@ -162,7 +163,7 @@ TEST_F(AdapterSandboxTest, ItWritesToItsFolderAlone) {
 
 TEST_F(AdapterSandboxTest, ItSeesNoSecret) {
   EXPECT_THAT(EndingInSandbox(absl::StrCat("cat ", secret_.string())),
-              HasSubstr("Permission denied"));
+              HasSubstr("No such file"));
   const std::string open = folder_ / "open";
   std::ofstream(open) << "no secret";
   EXPECT_EQ(EndingInSandbox(absl::StrCat("cat ", open)),
@@ -189,6 +190,30 @@ TEST(IsolationTest, OtherWordsAreRefused) {
               StatusIs(absl::StatusCode::kInvalidArgument,
                        "--adapter_isolation: perhaps; expected auto, required "
                        "or none"));
+}
+
+TEST_F(AdapterSandboxTest, ASecretThatIsReplacedStaysHidden) {
+  const auto child =
+      Start(absl::StrCat("while ! [ -e ", folder_.string(),
+                         "/own/replaced ]; do sleep 0.01; done; ! cat ",
+                         secret_.string(), " 2>/dev/null"));
+  std::ofstream(folder_ / "new") << "another secret";
+  std::filesystem::rename(folder_ / "new", secret_);
+  std::ofstream(folder_ / "own" / "replaced") << "";
+  EXPECT_TRUE(child->EndsWithin(kLongestS));
+  EXPECT_EQ(child->Ending(), "exited with code 0");
+}
+
+TEST_F(AdapterSandboxTest, SocketsOfServicesAreNotThere) {
+  EXPECT_EQ(
+      EndingInSandbox("[ -z \"$(ls /run)\" ] && ! touch /run/file 2>/dev/null"),
+      "exited with code 0");
+}
+
+TEST_F(AdapterSandboxTest, SharedMemoryIsSmall) {
+  EXPECT_EQ(
+      EndingInSandbox("! head -c 100M /dev/zero > /dev/shm/much 2>/dev/null"),
+      "exited with code 0");
 }
 
 }  // namespace
