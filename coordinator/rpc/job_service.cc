@@ -155,9 +155,13 @@ class JobService : public RawJobs {
         context, *request, *response,
         [this](const v1::DeleteJobRequest& deletion, const Caller& caller)
             -> absl::StatusOr<google::protobuf::Empty> {
-          absl::Status status = JobIdOf(deletion.job_id(), caller).status();
+          const absl::StatusOr<std::string> id =
+              JobIdOf(deletion.job_id(), caller);
+          absl::Status status = id.status();
+          if (id.ok()) status = parts_.store.Delete(*id);
           if (status.ok()) {
-            status = parts_.store.Delete(*JobIdOf(deletion.job_id(), caller));
+            parts_.traces.Drop(
+                [&](const std::string& kept) { return kept == *id; });
           }
           if (absl::IsNotFound(status) && deletion.allow_missing()) {
             status = absl::OkStatus();
@@ -230,8 +234,8 @@ class JobService : public RawJobs {
   absl::StatusOr<v1::Trace> GetTrace(const std::string& name,
                                      const Caller& caller) {
     TANGRAM_ASSIGN_OR_RETURN(const std::string job_id, JobIdOf(name, caller));
-    TANGRAM_RETURN_IF_ERROR(parts_.store.Pulse(job_id).status());
-    const auto tracer = parts_.traces.Find(job_id);
+    TANGRAM_ASSIGN_OR_RETURN(const Job job, parts_.store.Get(job_id));
+    const auto tracer = parts_.traces.Find(job_id, job.submitted_s);
     if (tracer == nullptr) {
       return absl::FailedPreconditionError(absl::StrCat(
           "job ", name,
