@@ -102,12 +102,7 @@ class JobService : public RawJobs {
           TANGRAM_ASSIGN_OR_RETURN(const std::string id,
                                    JobIdOf(get.job_id(), caller));
           TANGRAM_ASSIGN_OR_RETURN(const Job job, parts_.store.Get(id));
-          v1::Job message = ToProto(job, caller);
-          if (NamesRequest(get.read_mask())) {
-            message.mutable_request()->ParseFromString(job.request);
-          }
-          ApplyReadMask(get.read_mask(), message);
-          return message;
+          return ToProto(job, caller, get.read_mask());
         });
   }
 
@@ -362,7 +357,7 @@ class JobService : public RawJobs {
 
   absl::StatusOr<v1::ListJobsResponse> List(const v1::ListJobsRequest& request,
                                             const Caller& caller) {
-    TANGRAM_RETURN_IF_ERROR(CheckReadMask(request.read_mask()));
+    TANGRAM_RETURN_IF_ERROR(CheckListMask(request.read_mask()));
     TANGRAM_ASSIGN_OR_RETURN(const JobPredicate takes,
                              ParseJobFilter(request.filter()));
     TANGRAM_ASSIGN_OR_RETURN(JobFilter filter, FromProto(request));
@@ -389,9 +384,7 @@ class JobService : public RawJobs {
             SetToken(*last, query, caller, response);
             return response;
           }
-          v1::Job& message = *response.add_jobs();
-          message = ToProto(job, caller);
-          ApplyReadMask(request.read_mask(), message);
+          *response.add_jobs() = ToProto(job, caller, request.read_mask());
         }
         last = CursorAt(job, filter.order);
       }

@@ -210,6 +210,10 @@ class ClientTest(ApiTest):
                          (5, {"run": "8"}, None))
         only = client.get("a", fields=["state", "labels"])
         self.assertEqual((only.job_id, only.labels), ("", {"run": "8"}))
+        self.assertIsNone(client.get("a", fields=["labels"]).state)
+        with self.assertRaises(BadInput) as caught:
+            list(client.list(fields=["request"]))
+        self.assertEqual(caught.exception.field, "read_mask")
         self.assertEqual([job.job_id for job in client.list(
             filter='labels.run = "8"', order_by="priority desc")], ["a"])
         client.cancel("a")
