@@ -268,7 +268,8 @@ class JobService : public RawJobs {
     TANGRAM_ASSIGN_OR_RETURN(const JobPulse pulse, parts_.store.Pulse(id));
     // It takes a place among the unfinished jobs again.
     if (IsFinished(pulse.state)) {
-      TANGRAM_RETURN_IF_ERROR(CheckRoom(TenantOf(id)));
+      TANGRAM_RETURN_IF_ERROR(
+          CheckRoom(TenantOf(id), &TenantQuota::CheckRetry));
     }
     const double deadline_s =
         request.timeout_s() > 0 ? parts_.unix_now_s() + request.timeout_s() : 0;
@@ -278,10 +279,12 @@ class JobService : public RawJobs {
     return ToProto(job, caller);
   }
 
-  absl::Status CheckRoom(const std::string& tenant) {
+  // `check` is CheckJobs or CheckRetry.
+  template <typename Check>
+  absl::Status CheckRoom(const std::string& tenant, Check check) {
     TANGRAM_ASSIGN_OR_RETURN(const TenantUsage usage,
                              parts_.store.Usage(tenant));
-    absl::Status full = parts_.quota.CheckJobs(tenant, usage);
+    absl::Status full = (parts_.quota.*check)(tenant, usage);
     if (full.ok()) return full;
     parts_.on_refused(tenant, "jobs");
     return WithRetryDelay(std::move(full), kBusyDelayS);
@@ -342,7 +345,7 @@ class JobService : public RawJobs {
     const MutexLock lock(submit_mutex_);
     // A job that exists already takes no new place.
     if (absl::IsNotFound(parts_.store.Pulse(job.id).status())) {
-      TANGRAM_RETURN_IF_ERROR(CheckRoom(tenant));
+      TANGRAM_RETURN_IF_ERROR(CheckRoom(tenant, &TenantQuota::CheckJobs));
     }
     absl::StatusOr<Job> submitted = parts_.store.Submit(job);
     if (absl::IsAlreadyExists(submitted.status())) {

@@ -255,6 +255,10 @@ class ClientTest(ApiTest):
         with self.assertRaises(tangram_client.Unavailable) as caught:
             self.client.submit(request(), "more")
         self.assertIn("--max_ended_jobs_per_tenant", str(caught.exception))
+        # One that is queued again frees its place.
+        self.assertIs(self.client.retry("job2").state, JobState.QUEUED)
+        self.client.cancel("job2")
+        eventually(lambda: self.client.get("job2").state.is_end)
         # Submitting one of them again takes no room.
         self.client.submit(request(), "job0")
         self.client.delete("job1")
