@@ -217,17 +217,21 @@ class Server : public CoordinatorServer {
                                      [this](bool succeeded) {
                                        metrics_.OnWebhook(succeeded);
                                      }}),
-        tenant_service_(CreateTenantService({.store = *state_.jobs,
-                                             .executor = store_executor_,
-                                             .authenticator = *authenticator_,
-                                             .quota = quota_,
-                                             .on_erased =
-                                                 [this] {
-                                                   plan_cache_.Clear();
-                                                   frontier_cache_.Clear();
-                                                   watchers_.NotifyAll();
-                                                   runner_.Wake();
-                                                 }})),
+        tenant_service_(
+            CreateTenantService({.store = *state_.jobs,
+                                 .executor = store_executor_,
+                                 .authenticator = *authenticator_,
+                                 .quota = quota_,
+                                 .on_erased =
+                                     [this](const std::string& tenant) {
+                                       plan_cache_.Clear();
+                                       traces_.Drop([&](const auto& id) {
+                                         return TenantOf(id) == tenant;
+                                       });
+                                       frontier_cache_.Clear();
+                                       watchers_.NotifyAll();
+                                       runner_.Wake();
+                                     }})),
         admission_(options.worker_limits, SteadySeconds),
         worker_service_(
             CreateWorkerPoolService(pool_, admission_, *authenticator_)),

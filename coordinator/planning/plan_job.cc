@@ -54,7 +54,7 @@ JobWork PlanJobs(const PlanningParts& parts, TraceStore& traces) {
     ProgressFilter filter;
     const std::string name = absl::StrCat("job ", job.id);
     const std::shared_ptr<PlanTracer> tracer = traces.Begin(
-        job.id,
+        job.id, job.submitted_s,
         {.name = name, .now_s = parts.now_s, .began_unix_ns = UnixNanos()});
     TANGRAM_ASSIGN_OR_RETURN(
         const PlanFile file,

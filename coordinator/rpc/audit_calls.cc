@@ -2,12 +2,14 @@
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/wire_format_lite.h>
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/byte_buffer.h>
-#include <grpcpp/support/slice.h>
+#include <grpcpp/support/proto_buffer_reader.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,7 +18,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "absl/types/span.h"
 #include "common/base/printable_text.h"
+#include "common/wire/grpc_settings.h"
 #include "coordinator/auth/call_gate.h"
 
 namespace tangram {
@@ -27,38 +31,73 @@ using grpc::experimental::InterceptionHookPoints;
 
 // Names of jobs and workers are shorter.
 constexpr size_t kMaxTargetBytes = 256;
-// The field stands at the beginning, before a request to plan.
-constexpr size_t kBytesSearched = 1 << 12;
+// A field that is longer names nothing, and its end is not copied.
+constexpr int kMaxReadBytes = 1024;
 
-// Returns the number of the field that names what a method is about; 0: none.
-int TargetField(absl::string_view method) {
+// Returns the numbers of the fields that lead to what a method is about; empty:
+// none.
+std::vector<int> TargetPath(absl::string_view method) {
   const std::string name =
       absl::StrReplaceAll(absl::StripPrefix(method, "/"), {{"/", "."}});
   const auto* found =
       google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(
           name);
-  if (found == nullptr) return 0;
-  for (const char* field : {"job_id", "name"}) {
+  if (found == nullptr) return {};
+  for (const char* field : {"job_id", "name", "tenant"}) {
     const auto* target = found->input_type()->FindFieldByName(field);
     if (target != nullptr &&
         target->type() == google::protobuf::FieldDescriptor::TYPE_STRING) {
-      return target->number();
+      return {target->number()};
     }
   }
-  return 0;
+  // A request with changes holds the job itself.
+  const auto* job = found->input_type()->FindFieldByName("job");
+  if (job == nullptr || job->message_type() == nullptr) return {};
+  const auto* target = job->message_type()->FindFieldByName("job_id");
+  if (target == nullptr) return {};
+  return {job->number(), target->number()};
 }
 
-// Returns the first bytes of a message.
-std::string Beginning(const grpc::ByteBuffer& message) {
-  std::vector<grpc::Slice> slices;
-  std::string bytes;
-  if (!message.Dump(&slices).ok()) return bytes;
-  for (const grpc::Slice& slice : slices) {
-    if (bytes.size() >= kBytesSearched) break;
-    bytes.append(reinterpret_cast<const char*>(slice.begin()),
-                 std::min(slice.size(), kBytesSearched - bytes.size()));
+// Sets `text` to the field at the end of the path, up to the limit of `input`.
+// A parser takes the last one, so this does too. Passes over all other fields
+// without a copy, so that a large request costs little.
+bool ReadLast(google::protobuf::io::CodedInputStream& input,
+              absl::Span<const int> path, std::string& text) {
+  const uint32_t wanted = WireFormatLite::MakeTag(
+      path[0], WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
+  while (const uint32_t tag = input.ReadTag()) {
+    if (tag != wanted) {
+      if (!WireFormatLite::SkipField(&input, tag)) return false;
+      continue;
+    }
+    uint32_t length = 0;
+    if (!input.ReadVarint32(&length) || length > kMaxMessageBytes) return false;
+    const int size = static_cast<int>(length);
+    if (path.size() == 1) {
+      const int num_read = std::min(size, kMaxReadBytes);
+      if (!input.ReadString(&text, num_read) || !input.Skip(size - num_read)) {
+        return false;
+      }
+      continue;
+    }
+    const auto limit = input.PushLimit(size);
+    if (!ReadLast(input, path.subspan(1), text) ||
+        input.BytesUntilLimit() != 0) {
+      return false;
+    }
+    input.PopLimit(limit);
   }
-  return bytes;
+  return input.ConsumedEntireMessage();
+}
+
+std::string TargetIn(absl::string_view method,
+                     google::protobuf::io::ZeroCopyInputStream& request) {
+  const std::vector<int> path = TargetPath(method);
+  if (path.empty()) return "";
+  google::protobuf::io::CodedInputStream input(&request);
+  std::string text;
+  if (!ReadLast(input, path, text)) return "";
+  return PrintableText(text, kMaxTargetBytes);
 }
 
 // Records one call. gRPC creates it at the start of the call and deletes it at
@@ -87,7 +126,9 @@ class CallRecord : public grpc::experimental::Interceptor {
       const auto* message =
           static_cast<const grpc::ByteBuffer*>(methods->GetRecvMessage());
       if (message != nullptr && message->Valid()) {
-        call_.target = TargetOf(call_.method, Beginning(*message));
+        // Reading does not change the bytes.
+        grpc::ProtoBufferReader bytes(const_cast<grpc::ByteBuffer*>(message));
+        call_.target = TargetIn(call_.method, bytes);
       }
     }
     if (methods->QueryInterceptionHookPoint(
@@ -141,27 +182,9 @@ class CallAuditor
 }  // namespace
 
 std::string TargetOf(absl::string_view method, absl::string_view request) {
-  const int field = TargetField(method);
-  if (field == 0) return "";
-  google::protobuf::io::CodedInputStream input(
-      reinterpret_cast<const uint8_t*>(request.data()),
-      static_cast<int>(request.size()));
-  const uint32_t wanted =
-      WireFormatLite::MakeTag(field, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
-  while (const uint32_t tag = input.ReadTag()) {
-    if (tag != wanted) {
-      if (!WireFormatLite::SkipField(&input, tag)) return "";
-      continue;
-    }
-    uint32_t length = 0;
-    std::string text;
-    if (!input.ReadVarint32(&length) || length > request.size() ||
-        !input.ReadString(&text, static_cast<int>(length))) {
-      return "";
-    }
-    return PrintableText(text, kMaxTargetBytes);
-  }
-  return "";
+  google::protobuf::io::ArrayInputStream bytes(
+      request.data(), static_cast<int>(request.size()));
+  return TargetIn(method, bytes);
 }
 
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>

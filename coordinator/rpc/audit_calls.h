@@ -20,7 +20,9 @@ std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>
 CreateCallAuditor(OnAuditedCall on_call, Authenticator& authenticator);
 
 // Returns the text of the field that says what a serialised request of `method`
-// is about: its job_id or its name. Empty: it has none, or cannot be read.
+// is about: its job_id (perhaps that of its job), name or tenant. Where it
+// stands several times, the last counts, as in a parser. Empty: it has none, or
+// cannot be read.
 std::string TargetOf(absl::string_view method, absl::string_view request);
 
 }  // namespace tangram

@@ -54,6 +54,22 @@ bool NamesRequest(const FieldMask& mask) {
       });
 }
 
+absl::Status CheckListMask(const FieldMask& mask) {
+  TANGRAM_RETURN_IF_ERROR(CheckReadMask(mask));
+  if (!NamesRequest(mask)) return absl::OkStatus();
+  return FieldError("read_mask", "\"request\"",
+                    "fields of a job but its request, which GetJob returns");
+}
+
+v1::Job ToProto(const Job& job, const Caller& caller, const FieldMask& mask) {
+  v1::Job message = ToProto(job, caller);
+  if (NamesRequest(mask)) {
+    message.mutable_request()->ParseFromString(job.request);
+  }
+  ApplyReadMask(mask, message);
+  return message;
+}
+
 absl::StatusOr<JobChanges> ChangesOf(const v1::UpdateJobRequest& message) {
   JobChanges changes;
   const v1::Job& job = message.job();

@@ -3,6 +3,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "coordinator/auth/caller.h"
 #include "coordinator/store/job_store.h"
 
 namespace google::protobuf {
@@ -19,6 +20,13 @@ namespace tangram {
 
 // Checks that all paths are fields of a job.
 absl::Status CheckReadMask(const google::protobuf::FieldMask& mask);
+
+// The same for jobs in a list, which are without their requests.
+absl::Status CheckListMask(const google::protobuf::FieldMask& mask);
+
+// Converts a job, with the fields that a checked mask names.
+v1::Job ToProto(const Job& job, const Caller& caller,
+                const google::protobuf::FieldMask& mask);
 
 // Clears what a checked mask does not name. Without paths or with "*", leaves
 // all.

@@ -102,12 +102,7 @@ class JobService : public RawJobs {
           TANGRAM_ASSIGN_OR_RETURN(const std::string id,
                                    JobIdOf(get.job_id(), caller));
           TANGRAM_ASSIGN_OR_RETURN(const Job job, parts_.store.Get(id));
-          v1::Job message = ToProto(job, caller);
-          if (NamesRequest(get.read_mask())) {
-            message.mutable_request()->ParseFromString(job.request);
-          }
-          ApplyReadMask(get.read_mask(), message);
-          return message;
+          return ToProto(job, caller, get.read_mask());
         });
   }
 
@@ -155,9 +150,13 @@ class JobService : public RawJobs {
         context, *request, *response,
         [this](const v1::DeleteJobRequest& deletion, const Caller& caller)
             -> absl::StatusOr<google::protobuf::Empty> {
-          absl::Status status = JobIdOf(deletion.job_id(), caller).status();
+          const absl::StatusOr<std::string> id =
+              JobIdOf(deletion.job_id(), caller);
+          absl::Status status = id.status();
+          if (id.ok()) status = parts_.store.Delete(*id);
           if (status.ok()) {
-            status = parts_.store.Delete(*JobIdOf(deletion.job_id(), caller));
+            parts_.traces.Drop(
+                [&](const std::string& kept) { return kept == *id; });
           }
           if (absl::IsNotFound(status) && deletion.allow_missing()) {
             status = absl::OkStatus();
@@ -230,8 +229,8 @@ class JobService : public RawJobs {
   absl::StatusOr<v1::Trace> GetTrace(const std::string& name,
                                      const Caller& caller) {
     TANGRAM_ASSIGN_OR_RETURN(const std::string job_id, JobIdOf(name, caller));
-    TANGRAM_RETURN_IF_ERROR(parts_.store.Pulse(job_id).status());
-    const auto tracer = parts_.traces.Find(job_id);
+    TANGRAM_ASSIGN_OR_RETURN(const Job job, parts_.store.Get(job_id));
+    const auto tracer = parts_.traces.Find(job_id, job.submitted_s);
     if (tracer == nullptr) {
       return absl::FailedPreconditionError(absl::StrCat(
           "job ", name,
@@ -269,7 +268,8 @@ class JobService : public RawJobs {
     TANGRAM_ASSIGN_OR_RETURN(const JobPulse pulse, parts_.store.Pulse(id));
     // It takes a place among the unfinished jobs again.
     if (IsFinished(pulse.state)) {
-      TANGRAM_RETURN_IF_ERROR(CheckRoom(TenantOf(id)));
+      TANGRAM_RETURN_IF_ERROR(
+          CheckRoom(TenantOf(id), &TenantQuota::CheckRetry));
     }
     const double deadline_s =
         request.timeout_s() > 0 ? parts_.unix_now_s() + request.timeout_s() : 0;
@@ -279,10 +279,12 @@ class JobService : public RawJobs {
     return ToProto(job, caller);
   }
 
-  absl::Status CheckRoom(const std::string& tenant) {
+  // `check` is CheckJobs or CheckRetry.
+  template <typename Check>
+  absl::Status CheckRoom(const std::string& tenant, Check check) {
     TANGRAM_ASSIGN_OR_RETURN(const TenantUsage usage,
                              parts_.store.Usage(tenant));
-    absl::Status full = parts_.quota.CheckJobs(tenant, usage);
+    absl::Status full = (parts_.quota.*check)(tenant, usage);
     if (full.ok()) return full;
     parts_.on_refused(tenant, "jobs");
     return WithRetryDelay(std::move(full), kBusyDelayS);
@@ -343,7 +345,7 @@ class JobService : public RawJobs {
     const MutexLock lock(submit_mutex_);
     // A job that exists already takes no new place.
     if (absl::IsNotFound(parts_.store.Pulse(job.id).status())) {
-      TANGRAM_RETURN_IF_ERROR(CheckRoom(tenant));
+      TANGRAM_RETURN_IF_ERROR(CheckRoom(tenant, &TenantQuota::CheckJobs));
     }
     absl::StatusOr<Job> submitted = parts_.store.Submit(job);
     if (absl::IsAlreadyExists(submitted.status())) {
@@ -358,7 +360,7 @@ class JobService : public RawJobs {
 
   absl::StatusOr<v1::ListJobsResponse> List(const v1::ListJobsRequest& request,
                                             const Caller& caller) {
-    TANGRAM_RETURN_IF_ERROR(CheckReadMask(request.read_mask()));
+    TANGRAM_RETURN_IF_ERROR(CheckListMask(request.read_mask()));
     TANGRAM_ASSIGN_OR_RETURN(const JobPredicate takes,
                              ParseJobFilter(request.filter()));
     TANGRAM_ASSIGN_OR_RETURN(JobFilter filter, FromProto(request));
@@ -385,9 +387,7 @@ class JobService : public RawJobs {
             SetToken(*last, query, caller, response);
             return response;
           }
-          v1::Job& message = *response.add_jobs();
-          message = ToProto(job, caller);
-          ApplyReadMask(request.read_mask(), message);
+          *response.add_jobs() = ToProto(job, caller, request.read_mask());
         }
         last = CursorAt(job, filter.order);
       }

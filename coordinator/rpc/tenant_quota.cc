@@ -55,6 +55,12 @@ absl::Status TenantQuota::CheckJobs(const std::string& tenant,
   return absl::OkStatus();
 }
 
+absl::Status TenantQuota::CheckRetry(const std::string& tenant,
+                                     TenantUsage usage) const {
+  usage.ended_jobs = 0;
+  return CheckJobs(tenant, usage);
+}
+
 absl::StatusOr<std::shared_ptr<void>> TenantQuota::Begin(
     Kind kind, int max, const std::string& tenant, absl::string_view what,
     absl::string_view flag) {

@@ -38,6 +38,9 @@ class TenantQuota {
   // another job.
   absl::Status CheckJobs(const std::string& tenant,
                          const TenantUsage& usage) const;
+  // Like CheckJobs, for an ended job that is queued again: that leaves one
+  // ended job fewer, so there may be any number of them.
+  absl::Status CheckRetry(const std::string& tenant, TenantUsage usage) const;
   const TenantLimits& limits() const { return limits_; }
 
  private:

@@ -174,7 +174,7 @@ class TenantService : public RawTenants {
                                      parts_.store.Erase(tenant, kErasedAtOnce));
             erased.set_jobs(erased.jobs() + count);
           }
-          parts_.on_erased();
+          parts_.on_erased(tenant);
           Log(LogLevel::kInfo, "tenant erased",
               {{"tenant", tenant},
                {"caller", caller.name},

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "coordinator/auth/authenticator.h"
 #include "coordinator/dispatch/fair_executor.h"
@@ -22,7 +23,7 @@ struct TenantServiceParts {
   Authenticator& authenticator;
   TenantQuota& quota;
   // Called when the jobs of a tenant were deleted.
-  std::function<void()> on_erased;
+  std::function<void(const std::string& tenant)> on_erased;
 };
 
 // Creates the service of proto/tangram/v1/tenant_service.proto.

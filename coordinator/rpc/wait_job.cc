@@ -65,8 +65,7 @@ class WaitCall : public grpc::ServerUnaryReactor,
     if (!IsFinished(pulse->state) && now_s_() < order_.until_s) return;
     const absl::StatusOr<Job> job = parts_.store.Get(order_.job_id);
     if (!job.ok()) return End(job.status(), nullptr);
-    v1::Job message = ToProto(*job, order_.caller);
-    ApplyReadMask(order_.mask, message);
+    const v1::Job message = ToProto(*job, order_.caller, order_.mask);
     End(absl::OkStatus(), &message);
   }
 

@@ -354,6 +354,15 @@ class JobTest(unittest.TestCase):
         message.state = job_service_pb2.Job.CANCELLED
         self.assertIsInstance(Job.of(message).error, tangram_client.Cancelled)
 
+    def test_fields_that_were_not_asked_for_are_none(self):
+        job = Job.of(job_service_pb2.Job(labels={"run": "7"}))
+        self.assertEqual((job.state, job.error, job.labels),
+                         (None, None, {"run": "7"}))
+        for state in JobState.FAILED, JobState.CANCELLED:
+            job = Job.of(job_service_pb2.Job(
+                state=job_service_pb2.Job.State.Value(state.name)))
+            self.assertEqual((job.state, job.error), (state, None))
+
     def test_times_that_are_not_yet_are_none(self):
         job = Job.of(job_service_pb2.Job(
             state=job_service_pb2.Job.RUNNING, submitted_s=5))

@@ -210,6 +210,10 @@ class ClientTest(ApiTest):
                          (5, {"run": "8"}, None))
         only = client.get("a", fields=["state", "labels"])
         self.assertEqual((only.job_id, only.labels), ("", {"run": "8"}))
+        self.assertIsNone(client.get("a", fields=["labels"]).state)
+        with self.assertRaises(BadInput) as caught:
+            list(client.list(fields=["request"]))
+        self.assertEqual(caught.exception.field, "read_mask")
         self.assertEqual([job.job_id for job in client.list(
             filter='labels.run = "8"', order_by="priority desc")], ["a"])
         client.cancel("a")
@@ -251,6 +255,10 @@ class ClientTest(ApiTest):
         with self.assertRaises(tangram_client.Unavailable) as caught:
             self.client.submit(request(), "more")
         self.assertIn("--max_ended_jobs_per_tenant", str(caught.exception))
+        # One that is queued again frees its place.
+        self.assertIs(self.client.retry("job2").state, JobState.QUEUED)
+        self.client.cancel("job2")
+        eventually(lambda: self.client.get("job2").state.is_end)
         # Submitting one of them again takes no room.
         self.client.submit(request(), "job0")
         self.client.delete("job1")

@@ -118,7 +118,7 @@ class Client:
     def get(self, job_id, *, fields=()):
         """Returns the Job of this name, with its plan if it has one. `fields`
         selects fields of tangram.v1.Job, such as "state": others are as if
-        unset."""
+        unset, a state is then None."""
         return self._job("GetJob", job_service_pb2.GetJobRequest(
             job_id=job_id, read_mask=_mask(fields)))
 

@@ -52,7 +52,7 @@ class Job:
     """A planning request that outlives connections and coordinators."""
 
     job_id: str
-    state: JobState
+    state: Optional[JobState]  # None: not among the fields that were asked for.
     priority: int
     attempts: int
     cancel_requested: bool
@@ -70,11 +70,13 @@ class Job:
 
     @classmethod
     def of(cls, message):
-        state = JobState(_State.Name(message.state).lower())
+        # Fields that were not asked for are as if unset.
+        state = (JobState(_State.Name(message.state).lower())
+                 if message.state else None)
         error = None
-        if state is JobState.FAILED:
+        if state is JobState.FAILED and message.HasField("error"):
             error = error_of(message.error.code, message.error.message)
-        elif state is JobState.CANCELLED:
+        elif state is JobState.CANCELLED and message.job_id:
             error = Cancelled(f"job {message.job_id} was cancelled")
         return cls(job_id=message.job_id, state=state,
                    priority=message.priority, attempts=message.attempts,

@@ -36,6 +36,21 @@ TEST(JobMasksTest, LeaveWhatIsNamed) {
                                             HasSubstr("\"colour\"")));
 }
 
+TEST(JobMasksTest, TheRequestIsReadWhereItIsNamedAndRefusedInLists) {
+  v1::PlanRequest request;
+  request.mutable_model()->set_name("toy");
+  const Job job{.id = "a", .request = request.SerializeAsString()};
+  google::protobuf::FieldMask mask;
+  EXPECT_FALSE(ToProto(job, Caller(), mask).has_request());
+  EXPECT_TRUE(CheckListMask(mask).ok());
+  mask.add_paths("request.model");
+  EXPECT_EQ(ToProto(job, Caller(), mask).request().model().name(), "toy");
+  EXPECT_EQ(ToProto(job, Caller(), mask).job_id(), "");
+  EXPECT_THAT(CheckListMask(mask),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("read_mask: \"request\"")));
+}
+
 TEST(JobMasksTest, ChangesAreThoseNamed) {
   v1::UpdateJobRequest update;
   update.mutable_job()->set_priority(4);

@@ -60,5 +60,13 @@ TEST(TenantQuotaTest, WhatIsKeptOfATenantIsLimited) {
   }
 }
 
+TEST(TenantQuotaTest, ARetryFreesAPlaceOfAnEndedJob) {
+  const TenantQuota quota({.max_unfinished_jobs = 2, .max_ended_jobs = 3});
+  EXPECT_TRUE(quota.CheckRetry("a", {.ended_jobs = 3}).ok());
+  EXPECT_THAT(quota.CheckRetry("a", {.unfinished_jobs = 2}),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       HasSubstr("--max_jobs_per_tenant")));
+}
+
 }  // namespace
 }  // namespace tangram

@@ -119,14 +119,25 @@ TEST_F(PlanTracerTest, KeepsSoManyQueriesAndCountsTheRest) {
 
 TEST_F(PlanTracerTest, AStoreForgetsTheOldestAndReplacesEqualIds) {
   TraceStore store(2);
-  const auto first = store.Begin("a", Options());
-  const auto second = store.Begin("a", Options());
-  EXPECT_EQ(store.Find("a"), second);
-  store.Begin("b", Options());
-  store.Begin("c", Options());
-  EXPECT_EQ(store.Find("a"), nullptr);
-  EXPECT_NE(store.Find("b"), nullptr);
-  EXPECT_EQ(store.Find("d"), nullptr);
+  const auto first = store.Begin("a", 1, Options());
+  const auto second = store.Begin("a", 1, Options());
+  EXPECT_EQ(store.Find("a", 1), second);
+  store.Begin("b", 1, Options());
+  store.Begin("c", 1, Options());
+  EXPECT_EQ(store.Find("a", 1), nullptr);
+  EXPECT_NE(store.Find("b", 1), nullptr);
+  EXPECT_EQ(store.Find("d", 1), nullptr);
+}
+
+TEST_F(PlanTracerTest, AStoreForgetsDeletedJobs) {
+  TraceStore store(2);
+  store.Begin("a", 1, Options());
+  store.Begin("b", 1, Options());
+  store.Drop([](const std::string& id) { return id == "a"; });
+  EXPECT_EQ(store.Find("a", 1), nullptr);
+  // Another job of the same id was submitted later.
+  EXPECT_NE(store.Find("b", 1), nullptr);
+  EXPECT_EQ(store.Find("b", 2), nullptr);
 }
 
 }  // namespace
