@@ -11,6 +11,7 @@ try:
     sys.path.append(os.path.join(os.path.dirname(harness.BIN), "python"))
     jobs = importlib.import_module("tangram.v1.job_service_pb2")
     planner = importlib.import_module("tangram.v1.planner_service_pb2")
+    tenants = importlib.import_module("tangram.v1.tenant_service_pb2")
     pool = importlib.import_module("tangram.v1.worker_pool_service_pb2")
     # All services that a coordinator may serve; that of adapters is theirs.
     served = [importlib.import_module("tangram.v1." + name[:-3])

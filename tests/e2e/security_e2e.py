@@ -120,6 +120,13 @@ class AuditTest(Secured):
             alice.call("/tangram.v1.Jobs/SubmitJob", self.request("nightly"))
             olga.call("/tangram.v1.Jobs/CancelJob",
                       calls.jobs.CancelJobRequest(job_id="team-a/nightly"))
+            update = calls.jobs.UpdateJobRequest()
+            update.job.job_id = "nightly"
+            update.job.labels["run"] = "7"
+            update.update_mask.paths.append("labels")
+            alice.call("/tangram.v1.Jobs/UpdateJob", update)
+            olga.call("/tangram.v1.Tenants/EraseTenant",
+                      calls.tenants.EraseTenantRequest(tenant="team-a"))
             alice.code("/tangram.v1.Jobs/GetJob",
                        calls.jobs.GetJobRequest(job_id="other\n"))
             alice.code("/tangram.v1.WorkerPool/Work")
@@ -129,7 +136,7 @@ class AuditTest(Secured):
         urllib.request.urlopen(urllib.request.Request(
             f"http://127.0.0.1:{page}/api/jobs",
             headers={"Authorization": f"Bearer {OLGA}"})).read()
-        eventually(lambda: len(self.lines()) >= 6)
+        eventually(lambda: len(self.lines()) >= 8)
         whole = ("message", "caller", "tenant", "target", "code")
         jobs = "/tangram.v1.Jobs/"
         # A line is written when a call has ended, which may be after the answer.
@@ -137,6 +144,8 @@ class AuditTest(Secured):
             [tuple(line[name] for name in whole) for line in self.lines()], [
                 (jobs + "SubmitJob", "alice", "team-a", "nightly", "ok"),
                 (jobs + "CancelJob", "olga", "", "team-a/nightly", "ok"),
+                (jobs + "UpdateJob", "alice", "team-a", "nightly", "ok"),
+                ("/tangram.v1.Tenants/EraseTenant", "olga", "", "team-a", "ok"),
                 (jobs + "GetJob", "alice", "team-a", "other ",
                  "not_found"),
                 ("/tangram.v1.WorkerPool/Work", "", "", "",
