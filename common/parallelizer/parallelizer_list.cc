@@ -9,6 +9,10 @@
 
 namespace tangram {
 
+bool IsNativeParallelizer(absl::string_view name) {
+  return absl::c_linear_search(kNativeParallelizers, name);
+}
+
 absl::StatusOr<std::vector<std::string>> SplitParallelizerList(
     absl::string_view list) {
   if (absl::StartsWith(list, kExecPrefix)) return {{std::string(list)}};

@@ -21,6 +21,7 @@ inline constexpr absl::string_view kExecPrefix = "exec:";
 // better than we what runs their plans.
 inline constexpr absl::string_view kNativeParallelizers[] = {
     "aceso", "alpa", "galvatron", "hypertron", "mist", "uniform"};
+bool IsNativeParallelizer(absl::string_view name);
 
 // Returns the names in "aceso,mist", in order. kInvalidArgument for an empty or
 // repeated name.

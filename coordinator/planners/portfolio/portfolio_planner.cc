@@ -56,11 +56,9 @@ class PortfolioPlanner : public ClusterPlanner {
         choice_(std::move(choice)),
         runtimes_(runtimes),
         asked_(asked) {
-    choice_.searches_whole &=
-        absl::c_all_of(members_, [](const PortfolioMember& member) {
-          return absl::c_linear_search(kNativeParallelizers,
-                                       member.parallelizer);
-        });
+    choice_.searches_whole &= absl::c_all_of(members_, [](const auto& member) {
+      return IsNativeParallelizer(member.parallelizer);
+    });
   }
 
   absl::StatusOr<PlanResult> Plan(const PlanRequest& request,
