@@ -93,6 +93,11 @@ class ErrorsTest(unittest.TestCase):
                       tangram_client.DeadlineExceeded)
         self.assertIs(type(error_of(99, "")), tangram_client.Failed)
 
+    def test_a_lost_connection_may_be_tried_again(self):
+        error = error_of(grpc.StatusCode.UNKNOWN, "Stream removed")
+        self.assertIs(type(error), tangram_client.Unavailable)
+        self.assertEqual(error.code, grpc.StatusCode.UNAVAILABLE)
+
     def test_the_path_of_the_field_is_known(self):
         self.assertEqual(
             self.field("cluster.nodes[3].num_gpus: 0; expected a positive "

@@ -8,6 +8,8 @@ from google.protobuf.message import DecodeError
 from tangram_client.messages import error_details_pb2
 
 _DETAILS = "grpc-status-details-bin"
+# grpcio's text for a call whose connection ended before its status came.
+_LOST_CONNECTION = "Stream removed"
 
 
 class TangramError(Exception):
@@ -87,6 +89,8 @@ def error_of(code, message, **details):
     number or its name. `details` are those of TangramError."""
     if not isinstance(code, _CODE):
         code = _BY_NUMBER.get(code) or _BY_NAME.get(code, _CODE.UNKNOWN)
+    if code == _CODE.UNKNOWN and message == _LOST_CONNECTION:
+        code = _CODE.UNAVAILABLE
     return _CLASSES.get(code, Failed)(message, code, **details)
 
 

@@ -38,7 +38,7 @@ class Told {
                          [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
                            return told_.count(what) > 0;
                          });
-    told_.erase(what);
+    if (came) told_.erase(told_.find(what));  // Others may have come too.
     return came;
   }
   bool Has(const std::string& what) {
