@@ -29,9 +29,9 @@ TEST(PrintPredictionTest, HasAllFigures) {
   };
   const std::string text = PrintedPart(print, TwoStagePlan());
 
-  EXPECT_THAT(text, HasSubstr("iteration time   2.00 s\n"));
+  EXPECT_THAT(text, HasSubstr("iteration time    2.00 s\n"));
   EXPECT_THAT(text, HasSubstr("8,192 tokens/s, 16.00 samples/s\n"));
-  EXPECT_THAT(text, HasSubstr("bubble           25.0 %"));
+  EXPECT_THAT(text, HasSubstr("bubble            25.0 %"));
 }
 
 TEST(PrintRunnersUpTest, ComparesThemWithThePlan) {
