@@ -82,7 +82,7 @@ class PlanTest(Folder):
                        prices)
 
     def test_fits_the_width(self):
-        for columns in ("60", "80", "200"):
+        for columns in ("80", "100", "200"):
             run = self.run_tangram("explain", "plan.json", "--verbose",
                                    env={"COLUMNS": columns})
             self.assertLessEqual(max(map(len, run.stdout.splitlines())),
