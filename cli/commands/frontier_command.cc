@@ -36,12 +36,6 @@ namespace {
 constexpr int64_t kMostAllocations = 100'000;
 constexpr int64_t kMostFrontierBytes = int64_t{1} << 30;
 
-std::vector<int> GpusOfNodes(const Cluster& cluster) {
-  std::vector<int> gpus(cluster.groups.size(), 0);
-  for (const Node& node : cluster.nodes) gpus[node.group] = node.num_gpus;
-  return gpus;
-}
-
 absl::Status AddLattice(const std::string& nodes, const Cluster& cluster,
                         std::vector<Allocation>& allocations) {
   Lattice lattice;

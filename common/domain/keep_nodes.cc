@@ -45,6 +45,12 @@ std::string MemoryFieldOf(absl::string_view gpu_type) {
   return absl::StrCat("memory of ", gpu_type);
 }
 
+std::vector<int> GpusOfNodes(const Cluster& cluster) {
+  std::vector<int> gpus(cluster.groups.size(), 0);
+  for (const Node& node : cluster.nodes) gpus[node.group] = node.num_gpus;
+  return gpus;
+}
+
 std::vector<int> NodesOfGroups(const Cluster& cluster) {
   std::vector<int> nodes(cluster.groups.size(), 0);
   for (const Node& node : cluster.nodes) ++nodes[node.group];

@@ -13,6 +13,9 @@ namespace tangram {
 // Returns the number of nodes of each group.
 std::vector<int> NodesOfGroups(const Cluster& cluster);
 
+// Returns the GPUs of a node of each group; 0 for one without nodes.
+std::vector<int> GpusOfNodes(const Cluster& cluster);
+
 // Returns Assumption::field for what is assumed of the memory of all GPUs of a
 // type.
 std::string MemoryFieldOf(absl::string_view gpu_type);

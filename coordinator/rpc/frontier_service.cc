@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,16 +15,16 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "common/obs/log.h"
+#include "common/domain/keep_nodes.h"
 #include "common/obs/sparse_warning.h"
 #include "common/sync/mutex.h"
 #include "common/wire/allocation_answer.h"
 #include "common/wire/grpc_status.h"
-#include "coordinator/auth/call_gate.h"
 #include "coordinator/frontier/stage_times_memo.h"
 #include "coordinator/planners/frontier/allocation_list.h"
 #include "coordinator/planning/frontier_order.h"
 #include "coordinator/planning/recorded_plan.h"
+#include "coordinator/rpc/planning_call.h"
 #include "coordinator/rpc/received_message.h"
 #include "tangram/v1/frontier_service.grpc.pb.h"
 
@@ -34,20 +33,6 @@ namespace {
 
 // Answers of one message of the stream; about 100 bytes each.
 constexpr int kMostInUpdate = 1000;
-
-// A call whose answers are all known.
-class KnownFrontierCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
- public:
-  explicit KnownFrontierCall(const grpc::ByteBuffer& answer) : answer_(answer) {
-    StartWriteAndFinish(&answer_, grpc::WriteOptions(), grpc::Status::OK);
-  }
-  void OnDone() override { delete this; }
-
- private:
-  bool InternalInlineable() override { return true; }
-
-  const grpc::ByteBuffer answer_;
-};
 
 // Returns the name of the answer for one allocation.
 Digest AnswerName(const Digest& order, const std::vector<int>& allocation) {
@@ -74,14 +59,15 @@ class FrontierCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
                     "draining");
     }
     // Before the request is read, which may take many times its bytes.
-    if (const absl::Status status = Admit(); !status.ok()) {
+    if (const absl::Status status = caller_.Admit(parts_.planner, context_);
+        !status.ok()) {
       return Refuse(status, "calls");
     }
     if (const absl::Status status = Take(request); !status.ok()) {
       return Refuse(status,
                     absl::IsResourceExhausted(status) ? "memory" : "request");
     }
-    scope_.adapters = parts_.planner.pool.OfferedAdapters();
+    caller_.scope.adapters = parts_.planner.pool.OfferedAdapters();
     FindKnown();
     // Locked, so that no job ends the call before all are counted.
     mutex_.lock();
@@ -115,40 +101,23 @@ class FrontierCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  private:
   // `reason`: for the metric.
   void Refuse(const absl::Status& status, const char* reason) {
-    parts_.planner.metrics.OnRefusal(tenant_, reason);
-    const auto times = refusals_.Note(absl::StatusCodeToString(status.code()));
-    if (times.has_value()) {
-      Log(LogLevel::kInfo, "frontier refused",
-          {{"reason", status.ToString()}, {"times", *times}});
-    }
+    NoteRefusal(parts_.planner, refusals_, caller_.tenant, "frontier", status,
+                reason);
     Finish(ToGrpc(status));
-  }
-
-  absl::Status Admit() {
-    TANGRAM_ASSIGN_OR_RETURN(const Caller caller,
-                             CallerOf(parts_.planner.authenticator, context_));
-    if (!caller.name.empty()) client_ = absl::StrCat(caller.name, " at ");
-    absl::StrAppend(&client_, context_.peer());
-    tenant_ = caller.tenant;
-    if (!parts_.planner.share_answers) scope_.tenant = tenant_;
-    TANGRAM_ASSIGN_OR_RETURN(place_, parts_.planner.quota.BeginCall(tenant_));
-    return absl::OkStatus();
   }
 
   // Decodes the request within the budget.
   absl::Status Take(const grpc::ByteBuffer& request) {
-    const auto length = static_cast<int64_t>(request.Length());
     TANGRAM_ASSIGN_OR_RETURN(
-        const int64_t unfolded,
-        MeasureMessage(request, *v1::FrontierRequest::descriptor(),
-                       parts_.planner.budget.max_bytes()));
-    TANGRAM_ASSIGN_OR_RETURN(
-        memory_, parts_.planner.budget.Take(length + unfolded, tenant_));
+        memory_,
+        TakeMemory(parts_.planner, request, *v1::FrontierRequest::descriptor(),
+                   caller_.tenant));
     v1::FrontierRequest message;
     TANGRAM_RETURN_IF_ERROR(ParseMessage(request, message));
     TANGRAM_ASSIGN_OR_RETURN(order_, tangram::FromProto(message));
     request_ = RequestName(request);
-    return memory_.Resize(2 * length + BytesOf(order_));
+    return memory_.Resize(2 * static_cast<int64_t>(request.Length()) +
+                          BytesOf(order_));
   }
 
   // Puts known answers into the stream, and the others in the order of
@@ -160,7 +129,7 @@ class FrontierCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
       std::optional<grpc::ByteBuffer> known;
       if (!order_.whole.skip_cache) {
         known = parts_.answers.Find(
-            scope_, AnswerName(order_.name, order_.allocations[i]));
+            caller_.scope, AnswerName(order_.name, order_.allocations[i]));
       }
       v1::AllocationAnswer answer;
       if (known.has_value() && ParseMessage(*known, answer).ok()) {
@@ -173,12 +142,6 @@ class FrontierCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     }
   }
 
-  static std::vector<int> GpusOfNodes(const Cluster& cluster) {
-    std::vector<int> gpus(cluster.groups.size(), 0);
-    for (const Node& node : cluster.nodes) gpus[node.group] = node.num_gpus;
-    return gpus;
-  }
-
   // Returns false if no job is accepted, though there is something to plan.
   bool SubmitJobs() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const auto wanted = static_cast<int>(std::min<size_t>(
@@ -187,7 +150,7 @@ class FrontierCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     memo_ = CreateStageTimesMemo();
     while (num_jobs_ < wanted) {
       const std::optional<FairExecutor::JobId> job =
-          parts_.planner.executor.Submit(tenant_, [this] { Run(); });
+          parts_.planner.executor.Submit(caller_.tenant, [this] { Run(); });
       if (!job.has_value()) break;
       jobs_.push_back(*job);
       ++num_jobs_;
@@ -223,18 +186,12 @@ class FrontierCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     AllocationOrder one = OrderFor(order_, allocation);
     one.order.planner.search.shared_times = memo_.get();
     const absl::StatusOr<PlanFile> file =
-        RunRecordedPlan({.pool = parts_.planner.pool,
-                         .metrics = parts_.planner.metrics,
-                         .turns = parts_.planner.turns,
-                         .now_s = parts_.planner.now_s,
-                         .cost_limits = parts_.planner.cost_limits,
-                         .limits = parts_.planner.limits},
-                        std::move(one.order),
-                        {.name = client_,
+        RunRecordedPlan(PlanningPartsOf(parts_.planner), std::move(one.order),
+                        {.name = caller_.name,
                          .report = [](const PlanningProgress&) {},
                          .should_stop = [this] { return ShouldStop(); },
                          .why_stopped = [this] { return WhyStopped(); },
-                         .share = {.key = tenant_}});
+                         .share = {.key = caller_.tenant}});
     // A request that is bad for one allocation may be good for others.
     if (!file.ok() && !absl::IsInvalidArgument(file.status())) {
       return file.status();
@@ -244,7 +201,7 @@ class FrontierCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     v1::AllocationAnswer answer = tangram::ToProto(kept);
     if (file.ok() && !file->result.stats.truncated &&
         !order_.whole.skip_cache && HasSameAdapters()) {
-      parts_.answers.Insert(scope_, AnswerName(order_.name, allocation),
+      parts_.answers.Insert(caller_.scope, AnswerName(order_.name, allocation),
                             SerializeMessage(answer));
     } else {
       NoteNotKept(file.status());
@@ -272,28 +229,17 @@ class FrontierCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     *update.mutable_result() = tangram::ToProto(file);
     grpc::Slice slice(wire);
     const Digest name = RequestName(grpc::ByteBuffer(&slice, 1));
-    parts_.planner.cache.Insert(scope_, name, SerializeMessage(update));
+    parts_.planner.cache.Insert(caller_.scope, name, SerializeMessage(update));
     kept.plan_id = std::string(name.view());
   }
 
   // Answers are kept only if the adapters have not changed since.
   bool HasSameAdapters() const {
-    return scope_.adapters == parts_.planner.pool.OfferedAdapters();
-  }
-
-  absl::Status OverLimit() const {
-    return absl::DeadlineExceededError(
-        absl::StrCat("no plan of an allocation within ",
-                     parts_.planner.max_plan_s, " s (--max_plan_s)"));
+    return caller_.scope.adapters == parts_.planner.pool.OfferedAdapters();
   }
 
   absl::Status WhyStopped() const {
-    if (!is_cancelled_) {
-      return absl::UnavailableError("the coordinator is shutting down");
-    }
-    return std::chrono::system_clock::now() >= context_.deadline()
-               ? absl::DeadlineExceededError("not all before the deadline")
-               : absl::CancelledError("cancelled");
+    return WhyEnded(is_cancelled_, context_, "not all before the deadline");
   }
 
   absl::Status Outcome() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -310,7 +256,7 @@ class FrontierCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     for (v1::AllocationAnswer& answer : *all_.mutable_answers()) {
       answer.set_from_cache(true);
     }
-    parts_.answers.Insert(scope_, request_, SerializeMessage(all_));
+    parts_.answers.Insert(caller_.scope, request_, SerializeMessage(all_));
   }
 
   // Writes the answers that have come if the stream is free. Ends the call
@@ -345,11 +291,8 @@ class FrontierCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   SparseKinds& refusals_;  // Log of refusals, by status code.
   FrontierOrder order_;
   Digest request_;
-  PlanScope scope_;     // Scope of the answers in the caches.
-  std::string client_;  // For the log.
-  std::string tenant_;
-  std::shared_ptr<void> place_;  // Place in the quota of the tenant's calls.
-  MemoryBudget::Share memory_;   // Memory of order_.
+  PlanningCaller caller_;
+  MemoryBudget::Share memory_;  // Memory of order_.
   std::unique_ptr<SharedStageTimes> memo_;
   std::vector<int64_t> to_plan_;  // Set before jobs begin.
   std::atomic<size_t> next_ = 0;  // Into to_plan_.
@@ -384,7 +327,7 @@ class FrontierService : public v1::Frontiers::WithRawCallbackMethod_Frontier<
       const grpc::ByteBuffer* request) override {
     if (auto known = FindKnown(*context, *request)) {
       parts_.planner.metrics.OnKnownPlan();
-      return new KnownFrontierCall(*known);
+      return new KnownAnswerCall(*known);
     }
     auto* call = new FrontierCall(parts_, *context, refusals_);
     call->Start(*request);
@@ -395,15 +338,10 @@ class FrontierService : public v1::Frontiers::WithRawCallbackMethod_Frontier<
   std::optional<grpc::ByteBuffer> FindKnown(
       const grpc::CallbackServerContext& context,
       const grpc::ByteBuffer& request) {
-    PlanScope scope{.adapters = parts_.planner.pool.OfferedAdapters()};
-    if (!parts_.planner.share_answers) {
-      absl::StatusOr<Caller> caller =
-          CallerOf(parts_.planner.authenticator, context);
-      // Not known: the call then refuses the caller.
-      if (!caller.ok()) return std::nullopt;
-      scope.tenant = std::move(caller->tenant);
-    }
-    return parts_.answers.Find(scope, request);
+    const absl::StatusOr<PlanScope> scope = ScopeOf(parts_.planner, context);
+    // Not known: the call then refuses the caller.
+    if (!scope.ok()) return std::nullopt;
+    return parts_.answers.Find(*scope, request);
   }
 
   const FrontierServiceParts parts_;

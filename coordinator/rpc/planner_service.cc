@@ -4,7 +4,6 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <atomic>
-#include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,14 +13,13 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "common/obs/log.h"
 #include "common/obs/sparse_warning.h"
 #include "common/sync/mutex.h"
 #include "common/wire/error_details.h"
 #include "common/wire/grpc_status.h"
-#include "coordinator/auth/call_gate.h"
 #include "coordinator/planning/plan_request_wire.h"
 #include "coordinator/planning/recorded_plan.h"
+#include "coordinator/rpc/planning_call.h"
 #include "coordinator/rpc/received_message.h"
 #include "tangram/v1/planner_service.grpc.pb.h"
 
@@ -52,22 +50,6 @@ std::optional<Digest> PlanIdIn(const grpc::ByteBuffer& request) {
   return name;
 }
 
-// A call that is answered from the cache.
-class KnownPlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
- public:
-  explicit KnownPlanCall(const grpc::ByteBuffer& answer) : answer_(answer) {
-    StartWriteAndFinish(&answer_, grpc::WriteOptions(), grpc::Status::OK);
-  }
-  void OnDone() override { delete this; }
-
- private:
-  // Runs OnDone in gRPC's thread: it is short, and another thread would cost as
-  // much as the rest of the call.
-  bool InternalInlineable() override { return true; }
-
-  const grpc::ByteBuffer answer_;
-};
-
 // A call that plans. The planner runs on the executor. The executor's thread
 // and gRPC's threads write to the stream. The object lives until gRPC is done
 // with it, which is after Finish, so nothing may touch it after that.
@@ -83,17 +65,18 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
                     "draining");
     }
     // Before the request is read, which may take many times its bytes.
-    if (const absl::Status status = Admit(); !status.ok()) {
+    if (const absl::Status status = caller_.Admit(parts_, context_);
+        !status.ok()) {
       return Refuse(status, "calls");
     }
     if (const absl::Status status = Take(request); !status.ok()) {
       return Refuse(status,
                     absl::IsResourceExhausted(status) ? "memory" : "request");
     }
-    scope_.adapters = parts_.pool.OfferedAdapters();
+    caller_.scope.adapters = parts_.pool.OfferedAdapters();
     // Locked, so that the job cannot end the call before job_ is set.
     mutex_.lock();
-    job_ = parts_.executor.Submit(tenant_, [this] { Run(); });
+    job_ = parts_.executor.Submit(caller_.tenant, [this] { Run(); });
     if (job_.has_value()) {
       v1::PlanUpdate queued;
       queued.mutable_progress()->set_num_workers(parts_.pool.Counts().workers);
@@ -129,41 +112,22 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   // `reason`: for the metric.
   void Refuse(const absl::Status& status, const char* reason) {
     parts_.metrics.OnPlan(status, {}, {}, 0);
-    parts_.metrics.OnRefusal(tenant_, reason);
-    const auto times = refusals_.Note(absl::StatusCodeToString(status.code()));
-    if (times.has_value()) {
-      Log(LogLevel::kInfo, "plan refused",
-          {{"reason", status.ToString()}, {"times", *times}});
-    }
+    NoteRefusal(parts_, refusals_, caller_.tenant, "plan", status, reason);
     Finish(ToGrpc(status));
-  }
-
-  absl::Status Admit() {
-    TANGRAM_ASSIGN_OR_RETURN(const Caller caller,
-                             CallerOf(parts_.authenticator, context_));
-    if (!caller.name.empty()) client_ = absl::StrCat(caller.name, " at ");
-    absl::StrAppend(&client_, context_.peer());
-    tenant_ = caller.tenant;
-    if (!parts_.share_answers) scope_.tenant = tenant_;
-    TANGRAM_ASSIGN_OR_RETURN(place_, parts_.quota.BeginCall(tenant_));
-    return absl::OkStatus();
   }
 
   // Decodes the request within the budget. The message is gone afterwards, and
   // the request in the planner's form remains.
   absl::Status Take(const grpc::ByteBuffer& request) {
-    const auto length = static_cast<int64_t>(request.Length());
     TANGRAM_ASSIGN_OR_RETURN(
-        const int64_t unfolded,
-        MeasureMessage(request, *v1::PlanRequest::descriptor(),
-                       parts_.budget.max_bytes()));
-    TANGRAM_ASSIGN_OR_RETURN(memory_,
-                             parts_.budget.Take(length + unfolded, tenant_));
+        memory_, TakeMemory(parts_, request, *v1::PlanRequest::descriptor(),
+                            caller_.tenant));
     TANGRAM_ASSIGN_OR_RETURN(order_, Decode(request));
     order_skips_cache_ = order_.skip_cache;
     request_ = request;
     // Texts for people take at most as much as the bytes.
-    return memory_.Resize(2 * length + BytesOf(order_));
+    return memory_.Resize(2 * static_cast<int64_t>(request.Length()) +
+                          BytesOf(order_));
   }
 
   bool ShouldStop() const {
@@ -177,18 +141,12 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   void Run() {
     began_s_ = parts_.now_s();
     const absl::StatusOr<PlanFile> file = RunRecordedPlan(
-        {.pool = parts_.pool,
-         .metrics = parts_.metrics,
-         .turns = parts_.turns,
-         .now_s = parts_.now_s,
-         .cost_limits = parts_.cost_limits,
-         .limits = parts_.limits},
-        std::move(order_),
-        {.name = client_,
+        PlanningPartsOf(parts_), std::move(order_),
+        {.name = caller_.name,
          .report = [this](const PlanningProgress& now) { Report(now); },
          .should_stop = [this] { return ShouldStop(); },
          .why_stopped = [this] { return WhyCancelled(); },
-         .share = {.key = tenant_}});
+         .share = {.key = caller_.tenant}});
     std::optional<grpc::ByteBuffer> result;
     if (file.ok()) {
       v1::PlanUpdate update;
@@ -206,8 +164,8 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     // Keeps the answer only if the adapters have not changed since planning
     // began.
     if (!file.result.stats.truncated && !order_skips_cache_ &&
-        scope_.adapters == parts_.pool.OfferedAdapters()) {
-      parts_.cache.Insert(scope_, request_, result);
+        caller_.scope.adapters == parts_.pool.OfferedAdapters()) {
+      parts_.cache.Insert(caller_.scope, request_, result);
     }
   }
 
@@ -217,12 +175,7 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
           "no plan within ", parts_.max_plan_s,
           " s (--max_plan_s); ask for a coarser one, or submit a job"));
     }
-    if (!is_cancelled_) {
-      return absl::UnavailableError("the coordinator is shutting down");
-    }
-    return std::chrono::system_clock::now() >= context_.deadline()
-               ? absl::DeadlineExceededError("no plan before the deadline")
-               : absl::CancelledError("cancelled");
+    return WhyEnded(is_cancelled_, context_, "no plan before the deadline");
   }
 
   void Report(const PlanningProgress& progress) {
@@ -262,13 +215,10 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   SparseKinds& refusals_;  // Log of refusals, by status code.
   PlanOrder order_;
   grpc::ByteBuffer request_;
-  PlanScope scope_;  // Scope of the answer in the cache.
   bool order_skips_cache_ = false;
   double began_s_ = 0;
-  std::string client_;  // For the log.
-  std::string tenant_;
-  std::shared_ptr<void> place_;  // Place in the quota of the tenant's calls.
-  MemoryBudget::Share memory_;   // Memory of request_ and order_.
+  PlanningCaller caller_;
+  MemoryBudget::Share memory_;  // Memory of request_ and order_.
   std::atomic<bool> is_cancelled_ = false;
 
   Mutex mutex_;
@@ -294,7 +244,7 @@ class PlannerService
       const grpc::ByteBuffer* request) override {
     if (auto known = FindKnown(*context, *request)) {
       parts_.metrics.OnKnownPlan();
-      return new KnownPlanCall(*known);
+      return new KnownAnswerCall(*known);
     }
     auto* call = new PlanCall(parts_, *context, refusals_);
     call->Start(*request);
@@ -305,16 +255,12 @@ class PlannerService
   std::optional<grpc::ByteBuffer> FindKnown(
       const grpc::CallbackServerContext& context,
       const grpc::ByteBuffer& request) {
-    PlanScope scope{.adapters = parts_.pool.OfferedAdapters()};
-    if (!parts_.share_answers) {
-      absl::StatusOr<Caller> caller = CallerOf(parts_.authenticator, context);
-      // Not known: the planning call then refuses the caller.
-      if (!caller.ok()) return std::nullopt;
-      scope.tenant = std::move(caller->tenant);
-    }
+    const absl::StatusOr<PlanScope> scope = ScopeOf(parts_, context);
+    // Not known: the planning call then refuses the caller.
+    if (!scope.ok()) return std::nullopt;
     const std::optional<Digest> name = PlanIdIn(request);
-    return name.has_value() ? parts_.cache.Find(scope, *name)
-                            : parts_.cache.Find(scope, request);
+    return name.has_value() ? parts_.cache.Find(*scope, *name)
+                            : parts_.cache.Find(*scope, request);
   }
 
   const PlannerServiceParts parts_;
