@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/cost/operator_cost.h"
+#include "common/cost/parameter_bytes.h"
 #include "common/sim/stage_placement.h"
 
 namespace tangram {
@@ -14,23 +15,6 @@ namespace {
 
 // Shares of a tensor that differ by less are the same.
 constexpr double kRounding = 1e-9;
-
-// Bytes of the state of one parameter.
-struct StateBytes {
-  double weight = 0;
-  double optimizer = 0;
-};
-
-// As the cost model counts them (common/cost/model_state.cc): a master copy for
-// 16-bit weights, and Adam's two moments or one of SGD.
-StateBytes BytesOf(const TrainingOptions& training) {
-  constexpr double kFp32Bytes = 4;
-  const bool adam = training.optimizer == Optimizer::kAdam;
-  const double master = training.precision == Precision::kFp32 ? 0 : kFp32Bytes;
-  const double moment = adam && training.bf16_moments ? 2 : kFp32Bytes;
-  return {.weight = ElementBytes(training.precision),
-          .optimizer = master + (adam ? 2 : 1) * moment};
-}
 
 // Adds the state of one stage.
 class StageState {
@@ -41,7 +25,7 @@ class StageState {
         cluster_(cluster),
         training_(training),
         microbatch_(microbatch),
-        bytes_(BytesOf(training)),
+        bytes_(BytesOfParameter(training)),
         held_(held) {}
 
   void Add(const StagePlan& plan, const StageParallelism& parallelism,
@@ -131,7 +115,7 @@ class StageState {
   const Cluster& cluster_;
   const TrainingOptions& training_;
   const int microbatch_;
-  const StateBytes bytes_;
+  const ParameterBytes bytes_;
   HeldState& held_;
 };
 

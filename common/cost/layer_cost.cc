@@ -3,6 +3,7 @@
 #include "common/cost/host_offload.h"
 #include "common/cost/model_state.h"
 #include "common/cost/operator_work.h"
+#include "common/cost/parameter_bytes.h"
 #include "common/cost/stage_cost.h"
 
 namespace tangram {

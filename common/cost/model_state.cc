@@ -3,32 +3,10 @@
 #include <algorithm>
 
 #include "common/cost/kernels.h"
+#include "common/cost/parameter_bytes.h"
 
 namespace tangram {
 namespace {
-
-// Bytes of one parameter. Mixed precision keeps a 16-bit weight and gradient,
-// an fp32 master copy and two fp32 moments: 2 + 2 + 12 = 16 with Adam
-// (1910.02054 §3.1, and as Aceso measures). fp32 gradients add 2, and a 16-bit
-// copy beside them 2 more. 16-bit moments save 4. fp32 training has no master
-// copy: 4 + 4 + 8. SGD keeps one moment.
-struct ParameterBytes {
-  double weight = 0;
-  double gradient = 0;
-  double optimizer = 0;
-};
-
-ParameterBytes BytesOf(const TrainingOptions& training) {
-  constexpr double kFp32Bytes = 4;  // sizeof(float).
-  const double element = ElementBytes(training.precision);
-  const double master = training.precision == Precision::kFp32 ? 0 : kFp32Bytes;
-  const bool adam = training.optimizer == Optimizer::kAdam;
-  const double moment = adam && training.bf16_moments ? 2 : kFp32Bytes;
-  return {.weight = element,
-          .gradient =
-              GradientBytes(training) + (training.gradient_copy ? element : 0),
-          .optimizer = master + (adam ? 2 : 1) * moment};
-}
 
 // Return the number of replicas of dense and of expert parameters.
 double DenseReplicas(const StageParallelism& parallelism) {
@@ -61,12 +39,6 @@ ReplicaGroups ReplicaGroupsOf(const StageParallelism& parallelism,
                             wiring)};
 }
 
-double GradientBytes(const TrainingOptions& training) {
-  constexpr double kFp32Bytes = 4;  // sizeof(float).
-  return training.fp32_gradients ? kFp32Bytes
-                                 : ElementBytes(training.precision);
-}
-
 double ShardSweepSeconds(const StageParameters& parameters,
                          double bytes_per_parameter,
                          const ReplicaGroups& groups,
@@ -81,7 +53,7 @@ double ShardSweepSeconds(const StageParameters& parameters,
 ModelState ModelStateOf(const StageParameters& parameters,
                         const StageParallelism& parallelism,
                         const TrainingOptions& training) {
-  const ParameterBytes bytes = BytesOf(training);
+  const ParameterBytes bytes = BytesOfParameter(training);
   const int zero = parallelism.zero_stage;
   ModelState state;
   AddShards(parameters.dense, DenseReplicas(parallelism), zero, bytes, state);
@@ -145,7 +117,7 @@ double GradientSyncSeconds(const StageParameters& parameters,
 double OptimizerSeconds(const StageParameters& parameters,
                         const StageParallelism& parallelism,
                         const StageEnvironment& environment) {
-  const ParameterBytes bytes = BytesOf(environment.training);
+  const ParameterBytes bytes = BytesOfParameter(environment.training);
   const bool master = environment.training.precision != Precision::kFp32;
   const double traffic =
       2 * bytes.optimizer + bytes.gradient + bytes.weight * (master ? 1 : 2);

@@ -34,9 +34,6 @@ ModelState ModelStateOf(const StageParameters& parameters,
                         const StageParallelism& parallelism,
                         const StageEnvironment& environment);
 
-// Returns the bytes in which one gradient is kept and reduced.
-double GradientBytes(const TrainingOptions& training);
-
 // Returns the exposed part of a collective that overlaps compute: the part that
 // exceeds the compute, and the time by which it slows the compute down.
 // `overlap_penalty` is Galvatron's overlap coefficient (2211.13878 §3.2) minus

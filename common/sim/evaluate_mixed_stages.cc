@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "common/cost/collectives.h"
-#include "common/cost/model_state.h"
+#include "common/cost/parameter_bytes.h"
 #include "common/cost/stage_cost.h"
 #include "common/domain/mixed_stage.h"
 #include "common/domain/model_slice.h"

@@ -10,7 +10,7 @@
 
 #include "absl/algorithm/container.h"
 #include "common/cost/collectives.h"
-#include "common/cost/model_state.h"
+#include "common/cost/parameter_bytes.h"
 #include "common/sim/stage_placement.h"
 #include "common/sim/unlike_ring.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/cost/model_state.h"
+#include "common/cost/parameter_bytes.h"
 #include "common/sim/evaluate_replicated_plan.h"
 #include "gtest/gtest.h"
 #include "tests/testing/plan_builders.h"

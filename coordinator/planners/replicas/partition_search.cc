@@ -9,7 +9,7 @@
 
 #include "absl/algorithm/container.h"
 #include "common/base/status_macros.h"
-#include "common/cost/model_state.h"
+#include "common/cost/parameter_bytes.h"
 #include "common/sim/evaluate_replicated_plan.h"
 #include "common/sim/share_batch.h"
 #include "common/sim/unlike_ring.h"
