@@ -1,6 +1,5 @@
 #include "coordinator/store/job_feed.h"
 
-#include <libpq-fe.h>
 #include <poll.h>
 
 #include <atomic>
@@ -14,6 +13,7 @@
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "common/sync/mutex.h"
+#include "coordinator/store/postgres_connection.h"
 
 namespace tangram {
 namespace {
@@ -25,15 +25,9 @@ constexpr Milliseconds kFirstPause(200);
 constexpr Milliseconds kLongestPause(5'000);
 // Interval at which the end of the feed is noticed.
 constexpr int kPollMs = 200;
-// A server that does not answer is noticed by its connection.
-constexpr char kTcpTimeoutMs[] = "5000";
-
 // Progress is told apart from the rest, because it comes often and concerns
-// those alone that watch the job. The advisory lock is that of the tables
-// (postgres_database.cc): two coordinators that start at once would collide.
+// those alone that watch the job. Runs behind kLockSchemaSql.
 constexpr char kTriggers[] = R"(
-  BEGIN;
-  SELECT pg_advisory_xact_lock(1414416210);
   CREATE OR REPLACE FUNCTION tangram_tell_state() RETURNS trigger
     LANGUAGE plpgsql AS
     $$ BEGIN PERFORM pg_notify('tangram_jobs', 's' || NEW.id); RETURN NULL;
@@ -100,29 +94,13 @@ class ListeningFeed : public JobFeed {
   }
 
   absl::StatusOr<Connection> Listen() const {
-    // The connection string comes last and so overrides these defaults.
-    static constexpr const char* kKeys[] = {
-        "connect_timeout",  "tcp_user_timeout",
-        "keepalives_idle",  "keepalives_interval",
-        "keepalives_count", "application_name",
-        "dbname",           nullptr};
-    const char* values[] = {"3",
-                            kTcpTimeoutMs,
-                            "5",
-                            "2",
-                            "3",
-                            "tangram-coordinator",
-                            options_.connection.c_str(),
-                            nullptr};
-    Connection connection(
-        PQconnectdbParams(kKeys, values, /*expand_dbname=*/1));
+    Connection connection(ConnectToPostgres(options_.connection));
     if (PQstatus(connection.get()) != CONNECTION_OK) {
       return FeedError(connection);
     }
-    // libpq prints notices to standard error otherwise.
-    PQsetNoticeProcessor(
-        connection.get(), [](void*, const char*) {}, nullptr);
-    PGresult* const result = PQexec(connection.get(), kTriggers);
+    const std::string script =
+        absl::StrCat("BEGIN; ", kLockSchemaSql, ";", kTriggers);
+    PGresult* const result = PQexec(connection.get(), script.c_str());
     const bool listens = PQresultStatus(result) == PGRES_COMMAND_OK;
     PQclear(result);
     if (!listens) return FeedError(connection);

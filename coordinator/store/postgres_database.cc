@@ -1,6 +1,5 @@
 #include "coordinator/store/postgres_database.h"
 
-#include <libpq-fe.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "common/base/status_macros.h"
+#include "coordinator/store/postgres_connection.h"
 
 namespace tangram {
 namespace {
@@ -42,13 +42,12 @@ constexpr Oid kDouble = 701;
 constexpr int kAsText = 0;
 constexpr int kAsBytes = 1;
 
-// The number of the advisory lock is "TNGR" in ASCII, which others hardly use.
 constexpr SqlDialect kDialect = {
     .sequence = "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
     .blob = "BYTEA",
     .skip_locked = "FOR UPDATE SKIP LOCKED",
     .for_update = "FOR UPDATE",
-    .lock_schema = "SELECT pg_advisory_xact_lock(1414416210)",
+    .lock_schema = kLockSchemaSql,
     .now = "CAST(EXTRACT(EPOCH FROM CLOCK_TIMESTAMP()) AS DOUBLE PRECISION)",
     .has_types = true,
     .is_shared = true};
@@ -254,29 +253,12 @@ class PostgresDatabase : public SqlDatabase {
   }
 
   absl::Status Connect() {
-    // The connection string comes last and so overrides these defaults.
-    static constexpr const char* kKeys[] = {
-        "connect_timeout",  "tcp_user_timeout",
-        "keepalives_idle",  "keepalives_interval",
-        "keepalives_count", "application_name",
-        "dbname",           nullptr};
-    const char* values[] = {"3",
-                            "5000",
-                            "5",
-                            "2",
-                            "3",
-                            "tangram-coordinator",
-                            connection_string_.c_str(),
-                            nullptr};
     PQfinish(connection_);
-    connection_ = PQconnectdbParams(kKeys, values, /*expand_dbname=*/1);
+    connection_ = ConnectToPostgres(connection_string_);
     if (PQstatus(connection_) != CONNECTION_OK) {
       return Failed(absl::StatusCode::kUnavailable, PQerrorMessage(connection_),
                     "connecting");
     }
-    // libpq prints notices to standard error otherwise.
-    PQsetNoticeProcessor(
-        connection_, [](void*, const char*) {}, nullptr);
     // Otherwise sending and closing could block on a server that does not read.
     PQsetnonblocking(connection_, 1);
     return Execute(Session());
