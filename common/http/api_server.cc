@@ -1,18 +1,17 @@
 #include "common/http/api_server.h"
 
-#include <microhttpd.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
-#include <cstdarg>
 #include <memory>
 #include <optional>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "common/http/listening_socket.h"
+#include "common/http/micro_http.h"
 #include "common/http/open_connections.h"
 #include "common/sync/mutex.h"
 
@@ -23,11 +22,6 @@ constexpr unsigned kMaxApiConnections = 1 << 11;
 constexpr unsigned kApiSilenceS = 10;
 constexpr std::chrono::seconds kLongestApiRequestS(60);
 constexpr size_t kApiConnectionBytes = 1 << 15;
-
-int SocketOf(MHD_Connection* connection) {
-  return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)
-      ->connect_fd;
-}
 
 // One request, from its headers to its answer.
 struct ApiCall {
@@ -48,32 +42,6 @@ MHD_Result AddArgument(void* query, MHD_ValueKind /*kind*/, const char* name,
       ->emplace_back(name, value == nullptr ? "" : value);
   return MHD_YES;
 }
-
-std::string ApiHeader(MHD_Connection* connection, const char* name) {
-  const char* value =
-      MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
-  return value == nullptr ? "" : value;
-}
-
-MHD_Result SendAnswer(MHD_Connection* connection, HttpResponse response) {
-  MHD_Response* sent = MHD_create_response_from_buffer(
-      response.body.size(), response.body.data(), MHD_RESPMEM_MUST_COPY);
-  if (sent == nullptr) return MHD_NO;
-  MHD_add_response_header(sent, "Content-Type", response.content_type.c_str());
-  MHD_add_response_header(sent, "Cache-Control", "no-store");
-  MHD_add_response_header(sent, "X-Content-Type-Options", "nosniff");
-  MHD_add_response_header(sent, "Connection", "close");
-  if (response.status == MHD_HTTP_UNAUTHORIZED) {
-    MHD_add_response_header(sent, "WWW-Authenticate", "Bearer");
-  }
-  const MHD_Result result = MHD_queue_response(
-      connection, static_cast<unsigned>(response.status), sent);
-  MHD_destroy_response(sent);
-  return result;
-}
-
-void IgnoreApiError(void* /*nothing*/, const char* /*format*/,
-                    va_list /*arguments*/) {}
 
 class MicroApiServer : public ApiServer {
  public:
@@ -99,7 +67,7 @@ class MicroApiServer : public ApiServer {
     daemon_ = MHD_start_daemon(
         flags, /*port=*/0, /*apc=*/nullptr, nullptr, HandleApi, this,
         // First, so that it counts for the others.
-        MHD_OPTION_EXTERNAL_LOGGER, IgnoreApiError, nullptr,
+        MHD_OPTION_EXTERNAL_LOGGER, IgnoreMicroError, nullptr,
         MHD_OPTION_LISTEN_SOCKET, listening->socket,
         MHD_OPTION_THREAD_POOL_SIZE,
         static_cast<unsigned>(options_.num_threads),
@@ -162,12 +130,13 @@ class MicroApiServer : public ApiServer {
       return MHD_YES;
     }
     if (call->refusal != 0) {
-      return SendAnswer(connection,
-                        {.status = call->refusal,
-                         .content_type = "text/plain",
-                         .body = call->refusal == MHD_HTTP_SERVICE_UNAVAILABLE
-                                     ? "too many requests at once\n"
-                                     : "the body is too large\n"});
+      return SendResponse(connection,
+                          {.status = call->refusal,
+                           .content_type = "text/plain",
+                           .body = call->refusal == MHD_HTTP_SERVICE_UNAVAILABLE
+                                       ? "too many requests at once\n"
+                                       : "the body is too large\n"},
+                          {});
     }
     if (!call->is_handled) Dispatch(call);
     std::optional<HttpResponse> response;
@@ -180,7 +149,7 @@ class MicroApiServer : public ApiServer {
         return MHD_YES;
       }
     }
-    return SendAnswer(connection, *std::move(response));
+    return SendResponse(connection, *response, {});
   }
 
   static std::shared_ptr<ApiCall> Begin(MHD_Connection* connection,
@@ -192,10 +161,9 @@ class MicroApiServer : public ApiServer {
     request.path = path;
     MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, AddArgument,
                               &request.query);
-    request.host = ApiHeader(connection, MHD_HTTP_HEADER_HOST);
-    request.authorization =
-        ApiHeader(connection, MHD_HTTP_HEADER_AUTHORIZATION);
-    request.content_type = ApiHeader(connection, MHD_HTTP_HEADER_CONTENT_TYPE);
+    request.host = HeaderOf(connection, MHD_HTTP_HEADER_HOST);
+    request.authorization = HeaderOf(connection, MHD_HTTP_HEADER_AUTHORIZATION);
+    request.content_type = HeaderOf(connection, MHD_HTTP_HEADER_CONTENT_TYPE);
     return call;
   }
 

@@ -1,15 +1,12 @@
 #include "common/http/http_server.h"
 
-#include <microhttpd.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdarg>
 #include <cstddef>
-#include <map>
 #include <string>
 #include <utility>
 
@@ -17,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/http/listening_socket.h"
+#include "common/http/micro_http.h"
 #include "common/http/open_connections.h"
 
 namespace tangram {
@@ -32,20 +30,6 @@ constexpr unsigned kSilenceS = 10;
 constexpr std::chrono::seconds kLongestS(30);
 // Memory of a connection: a request line and headers, among them a token.
 constexpr size_t kConnectionBytes = 1 << 14;
-
-std::string Header(MHD_Connection* connection, const char* name) {
-  const char* value =
-      MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
-  return value == nullptr ? "" : value;
-}
-
-// No other site may frame or cache pages, and their content may change.
-constexpr std::pair<const char*, const char*> kHeaders[] = {
-    {"Cache-Control", "no-store"},
-    {"X-Content-Type-Options", "nosniff"},
-    {"X-Frame-Options", "DENY"},
-    {"Referrer-Policy", "no-referrer"},
-    {"Connection", "close"}};
 
 // Returns "127.0.0.1:1234"; empty: not known.
 std::string PeerOf(MHD_Connection* connection) {
@@ -65,24 +49,13 @@ std::string PeerOf(MHD_Connection* connection) {
 }
 
 MHD_Result Send(MHD_Connection* connection, const HttpResponse& response) {
-  MHD_Response* sent = MHD_create_response_from_buffer(
-      response.body.size(), const_cast<char*>(response.body.data()),
-      MHD_RESPMEM_MUST_COPY);
-  if (sent == nullptr) return MHD_NO;
-  for (const auto& [name, value] : kHeaders) {
-    MHD_add_response_header(sent, name, value);
-  }
-  MHD_add_response_header(sent, "Content-Type", response.content_type.c_str());
-  if (response.status == MHD_HTTP_UNAUTHORIZED) {
-    MHD_add_response_header(sent, "WWW-Authenticate", "Bearer");
-  }
+  // No other site may frame pages.
+  HttpHeaders headers = {{"X-Frame-Options", "DENY"},
+                         {"Referrer-Policy", "no-referrer"}};
   if (response.status == MHD_HTTP_METHOD_NOT_ALLOWED) {
-    MHD_add_response_header(sent, "Allow", "GET, HEAD");
+    headers.emplace_back("Allow", "GET, HEAD");
   }
-  const MHD_Result result = MHD_queue_response(
-      connection, static_cast<unsigned>(response.status), sent);
-  MHD_destroy_response(sent);
-  return result;
+  return SendResponse(connection, response, headers);
 }
 
 // Called once the headers have come. Answers at once, so no body is read.
@@ -100,16 +73,14 @@ MHD_Result Handle(void* handler, MHD_Connection* connection, const char* path,
       connection,
       (*static_cast<HttpHandler*>(handler))(
           {.path = path,
-           .host = Header(connection, MHD_HTTP_HEADER_HOST),
-           .authorization = Header(connection, MHD_HTTP_HEADER_AUTHORIZATION),
+           .host = HeaderOf(connection, MHD_HTTP_HEADER_HOST),
+           .authorization = HeaderOf(connection, MHD_HTTP_HEADER_AUTHORIZATION),
            .peer = PeerOf(connection)}));
 }
 
 void NoteConnection(void* open, MHD_Connection* connection, void** /*state*/,
                     MHD_ConnectionNotificationCode what) {
-  const int socket =
-      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)
-          ->connect_fd;
+  const int socket = SocketOf(connection);
   auto& connections = *static_cast<OpenConnections*>(open);
   if (what == MHD_CONNECTION_NOTIFY_STARTED) {
     connections.Add(socket);
@@ -117,10 +88,6 @@ void NoteConnection(void* open, MHD_Connection* connection, void** /*state*/,
     connections.Remove(socket);
   }
 }
-
-// Errors are about what clients send.
-void IgnoreError(void* /*nothing*/, const char* /*format*/,
-                 va_list /*arguments*/) {}
 
 class MicroServer : public HttpServer {
  public:
@@ -137,7 +104,7 @@ class MicroServer : public HttpServer {
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ERROR_LOG, /*port=*/0,
         /*apc=*/nullptr, nullptr, Handle, &handler_,
         // First, so that it counts for the others.
-        MHD_OPTION_EXTERNAL_LOGGER, IgnoreError, nullptr,
+        MHD_OPTION_EXTERNAL_LOGGER, IgnoreMicroError, nullptr,
         MHD_OPTION_LISTEN_SOCKET, listening->socket,
         MHD_OPTION_THREAD_POOL_SIZE, static_cast<unsigned>(num_threads),
         MHD_OPTION_CONNECTION_LIMIT, kMaxConnections,

@@ -1,0 +1,34 @@
+#ifndef TANGRAM_COMMON_HTTP_MICRO_HTTP_H_
+#define TANGRAM_COMMON_HTTP_MICRO_HTTP_H_
+
+#include <microhttpd.h>
+
+#include <cstdarg>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/http/http_server.h"
+
+// What the servers do with libmicrohttpd; inside common/http only.
+namespace tangram {
+
+using HttpHeaders = std::vector<std::pair<const char*, const char*>>;
+
+// Returns a header of the request; empty: none.
+std::string HeaderOf(MHD_Connection* connection, const char* name);
+
+int SocketOf(MHD_Connection* connection);
+
+// Queues the response, which is the last of its connection, with these headers
+// and those that every response has.
+MHD_Result SendResponse(MHD_Connection* connection,
+                        const HttpResponse& response,
+                        const HttpHeaders& headers);
+
+// A logger of the library: its errors are about what clients send.
+void IgnoreMicroError(void* nothing, const char* format, va_list arguments);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_HTTP_MICRO_HTTP_H_
