@@ -7,12 +7,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "cli/args/group_values.h"
 #include "cli/args/prices.h"
 #include "cli/files/input_file.h"
 #include "cli/files/price_file.h"
@@ -26,48 +24,6 @@ namespace {
 constexpr int64_t kMaxPriceBytes = 64 << 20;
 constexpr double kMostFailures = 3600;  // One a second.
 constexpr double kMostWatts = 1e5;
-
-absl::StatusOr<double> ParseNumber(absl::string_view option,
-                                   absl::string_view part,
-                                   absl::string_view text, double most,
-                                   absl::string_view expected) {
-  double number = 0;
-  if (!absl::SimpleAtod(text, &number) || !(number >= 0) || number > most) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        option, ": ", absl::Utf8SafeCEscape(part), "; expected ", expected));
-  }
-  return number;
-}
-
-// Splits "h100=98.3,a100=32.8" into the text of each group; empty for groups
-// that are not named.
-absl::StatusOr<std::vector<std::string>> ByGroup(
-    absl::string_view option, const std::string& text,
-    const std::vector<std::string>& groups, absl::string_view expected) {
-  std::vector<std::string> by_group(groups.size());
-  if (text.empty()) return by_group;
-  for (const absl::string_view part : absl::StrSplit(text, ',')) {
-    const std::pair<absl::string_view, absl::string_view> sides =
-        absl::StrSplit(part, absl::MaxSplits('=', 1));
-    if (sides.second.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          option, ": ", absl::Utf8SafeCEscape(part), "; expected ", expected));
-    }
-    size_t g = 0;
-    while (g < groups.size() && groups[g] != sides.first) ++g;
-    if (g == groups.size()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          option, ": ", absl::Utf8SafeCEscape(sides.first),
-          "; expected one of the groups ", absl::StrJoin(groups, ", ")));
-    }
-    if (!by_group[g].empty()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          option, ": ", groups[g], " twice; expected each group once"));
-    }
-    by_group[g] = std::string(sides.second);
-  }
-  return by_group;
-}
 
 absl::Status AddListedPrices(const std::string& text, Frontier& frontier) {
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<double> prices,
@@ -118,14 +74,14 @@ absl::Status AddFailures(const std::string& text, Frontier& frontier) {
       "<group>=<failures of a node in an hour>";
   TANGRAM_ASSIGN_OR_RETURN(
       const std::vector<std::string> rates,
-      ByGroup("--failures", text, frontier.groups, kExpected));
+      ValuesByGroup("--failures", text, frontier.groups, kExpected));
   for (size_t g = 0; g < rates.size(); ++g) {
     if (rates[g].empty()) continue;
     TANGRAM_ASSIGN_OR_RETURN(
         frontier.terms.groups[g].failures_per_hour,
-        ParseNumber("--failures",
-                    absl::StrCat(frontier.groups[g], "=", rates[g]), rates[g],
-                    kMostFailures, kExpected));
+        NumberOfGroup("--failures",
+                      absl::StrCat(frontier.groups[g], "=", rates[g]), rates[g],
+                      kMostFailures, kExpected));
   }
   return absl::OkStatus();
 }
@@ -135,7 +91,7 @@ absl::Status AddPower(const std::string& text, Frontier& frontier) {
   constexpr absl::string_view kExpected = "<group>=<idle watts>..<busy watts>";
   TANGRAM_ASSIGN_OR_RETURN(
       const std::vector<std::string> powers,
-      ByGroup("--power", text, frontier.groups, kExpected));
+      ValuesByGroup("--power", text, frontier.groups, kExpected));
   for (size_t g = 0; g < powers.size(); ++g) {
     GroupTerms& group = frontier.terms.groups[g];
     const CatalogueDevice* const device = FindDevice(frontier.devices[g]);
@@ -152,10 +108,10 @@ absl::Status AddPower(const std::string& text, Frontier& frontier) {
         absl::StrSplit(powers[g], absl::MaxSplits("..", 1));
     TANGRAM_ASSIGN_OR_RETURN(
         group.idle_w,
-        ParseNumber("--power", part, ends.first, kMostWatts, kExpected));
+        NumberOfGroup("--power", part, ends.first, kMostWatts, kExpected));
     TANGRAM_ASSIGN_OR_RETURN(
         group.busy_w,
-        ParseNumber("--power", part, ends.second, kMostWatts, kExpected));
+        NumberOfGroup("--power", part, ends.second, kMostWatts, kExpected));
     if (*group.busy_w < *group.idle_w) {
       return absl::InvalidArgumentError(absl::StrCat(
           "--power: ", part, "; expected at least as much busy as idle"));
