@@ -10,7 +10,8 @@
 
 namespace tangram {
 
-// What the GPUs of one node do when a plan is replaced.
+// The bytes that the GPUs of one node keep, get and give when a plan is
+// replaced.
 struct NodeMove {
   std::string node;
   double kept_bytes = 0;         // On the GPUs that need them.

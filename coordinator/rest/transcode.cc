@@ -261,7 +261,7 @@ absl::StatusOr<std::string> RequestOf(const HttpMatch& match,
   if (!match.rule->field.empty()) {
     TANGRAM_RETURN_IF_ERROR(SetPath(*rest, match.rule->field, match.value));
   }
-  // Of two values of a field, the later one counts, as in any encoding.
+  // The later of two values of a field counts, as in any encoding.
   bytes += rest->SerializeAsString();
   return bytes;
 }
