@@ -13,60 +13,21 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "formats/config/group_fields.h"
 #include "formats/config/units.h"
+#include "formats/import_cluster/driver_node.h"
 #include "formats/import_cluster/gpu_names.h"
 #include "formats/import_cluster/text_parts.h"
 
 namespace tangram {
 namespace {
 
-constexpr double kMebibyteOfDriver = 1 << 20;
-constexpr char kCutIntoSlices[] = "its GPUs are cut into MIG slices";
 constexpr int kMaxPcieFigure = 64;
-
-void CountNamed(absl::string_view name, InventoryNode& node) {
-  const auto it = absl::c_find_if(
-      node.gpus, [name](const InventoryGpus& g) { return g.name == name; });
-  if (it != node.gpus.end()) {
-    ++it->count;
-  } else {
-    node.gpus.push_back({.name = std::string(name), .count = 1});
-  }
-}
-
-template <typename T>
-void KeepSmaller(T value, T& least) {
-  if (value > 0 && (least == 0 || value < least)) least = value;
-}
-
-absl::StatusOr<InventoryNode> Checked(InventoryNode node,
-                                      absl::string_view command) {
-  int count = 0;
-  for (const InventoryGpus& gpus : node.gpus) count += gpus.count;
-  if (count >= 1 && count <= kMaxGpusPerNode) return node;
-  return absl::InvalidArgumentError(
-      absl::StrCat(count, " GPUs; expected the output of ", command,
-                   " with 1 to ", kMaxGpusPerNode));
-}
-
-std::vector<absl::string_view> LinesOf(absl::string_view text) {
-  std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
-  for (absl::string_view& line : lines) {
-    line = absl::StripTrailingAsciiWhitespace(line);
-  }
-  return lines;
-}
-
-// Returns the words of a cell of a table.
-std::vector<absl::string_view> WordsIn(absl::string_view cell) {
-  return absl::StrSplit(cell, absl::ByAnyChar(" \t"), absl::SkipEmpty());
-}
 
 // The row of a GPU in the table: "|   0  NVIDIA A100-SXM4-40GB   On  | ...".
 struct TableGpu {
   std::string name;
   double memory_bytes = 0;
+  bool in_mig_mode = false;
 };
 
 constexpr absl::string_view kModes[] = {"On",   "Off", "N/A",
@@ -116,15 +77,6 @@ double BytesAtEnd(absl::string_view value, double plain_scale) {
   return ParseQuantity(value, Dimension::kBytes, plain_scale).value_or(0);
 }
 
-// Returns what follows "<key>:" in a line, whatever stands before the key.
-std::optional<absl::string_view> ValueOf(absl::string_view line,
-                                         absl::string_view key) {
-  const std::string lower = absl::AsciiStrToLower(line);
-  const size_t at = lower.find(absl::StrCat(key, ":"));
-  if (at == std::string::npos) return std::nullopt;
-  return absl::StripAsciiWhitespace(line.substr(at + key.size() + 1));
-}
-
 // The titles of a csv line, in lower case and without units.
 std::vector<std::string> CsvTitles(absl::string_view line) {
   std::vector<std::string> titles;
@@ -170,46 +122,71 @@ class CsvRow {
   std::vector<absl::string_view> cells_;
 };
 
+// Reads the third line of a GPU: "|    |    |   Enabled |".
+bool IsMigRow(absl::string_view line) {
+  const std::vector<absl::string_view> cells = absl::StrSplit(line, '|');
+  return cells.size() == 5 && WordsIn(cells[1]).empty() &&
+         WordsIn(cells[2]).empty() &&
+         WordsIn(cells[3]) == std::vector<absl::string_view>{"Enabled"};
+}
+
 }  // namespace
 
 absl::StatusOr<InventoryNode> ParseNvidiaSmiTable(absl::string_view text) {
   std::vector<TableGpu> gpus;
+  bool has_slices = false;
   InventoryNode node;
   for (const absl::string_view line : LinesOf(text)) {
     if (const auto name = NameInRow(line)) {
       gpus.push_back({.name = *name});
+    } else if (IsMigRow(line)) {
+      if (!gpus.empty()) gpus.back().in_mig_mode = true;
+    } else if (absl::StrContains(line, "MIG devices:")) {
+      has_slices = true;
     } else if (const double bytes = MemoryInRow(line); bytes > 0) {
       if (!gpus.empty() && gpus.back().memory_bytes == 0) {
         gpus.back().memory_bytes = bytes;
       }
-    } else if (absl::StrContains(line, "MIG devices:")) {
-      node.unusable = kCutIntoSlices;
     }
   }
+  // Slices of GPUs that the table does not tell apart.
+  if (has_slices && absl::c_none_of(gpus, [](const TableGpu& gpu) {
+        return gpu.in_mig_mode;
+      })) {
+    node.unusable = "its GPUs are cut into MIG slices";
+  }
   for (const TableGpu& gpu : gpus) {
-    CountNamed(CompleteGpuName(gpu.name, gpu.memory_bytes), node);
+    const std::string name = CompleteGpuName(gpu.name, gpu.memory_bytes);
+    CountNamed(gpu.in_mig_mode ? NameInMigMode(name) : name, node);
     KeepSmaller(gpu.memory_bytes, node.gpu_memory_bytes);
   }
-  return Checked(std::move(node), "nvidia-smi");
+  return CheckedNode(std::move(node), "nvidia-smi");
 }
 
 absl::StatusOr<InventoryNode> ParseNvidiaSmiList(absl::string_view text) {
   InventoryNode node;
+  std::string gpu;  // The last one, unless it is cut into slices.
+  const auto end_gpu = [&] {
+    if (!gpu.empty()) CountNamed(gpu, node);
+    gpu.clear();
+  };
   for (const absl::string_view raw : LinesOf(text)) {
     absl::string_view line = absl::StripLeadingAsciiWhitespace(raw);
     if (absl::StartsWith(line, "MIG ")) {
-      const std::vector<absl::string_view> words = WordsIn(line);
-      node.unusable = absl::StrCat(kCutIntoSlices, " (", words[1], ")");
+      CountNamed(absl::StrCat("MIG-", WordsIn(line)[1]), node);
+      gpu.clear();
       continue;
     }
     if (!absl::StartsWith(line, "GPU ")) continue;
     const size_t colon = line.find(": ");
     if (colon == absl::string_view::npos) continue;
+    end_gpu();
     line = line.substr(colon + 2);
-    CountNamed(absl::StripAsciiWhitespace(line.substr(0, line.find(" (UUID"))),
-               node);
+    gpu = std::string(
+        absl::StripAsciiWhitespace(line.substr(0, line.find(" (UUID"))));
   }
-  return Checked(std::move(node), "nvidia-smi -L");
+  end_gpu();
+  return CheckedNode(std::move(node), "nvidia-smi -L");
 }
 
 absl::StatusOr<InventoryNode> ParseNvidiaSmiCsv(absl::string_view text) {
@@ -235,8 +212,10 @@ absl::StatusOr<InventoryNode> ParseNvidiaSmiCsv(absl::string_view text) {
           absl::StrCat("line ", number, ": ", Shown(line), "; expected ",
                        titles.size(), " columns"));
     }
-    const absl::string_view name = row.Get("name");
-    CountNamed(name.empty() ? row.Get("gpu_name") : name, node);
+    absl::string_view name = row.Get("name");
+    if (name.empty()) name = row.Get("gpu_name");
+    const bool in_mig_mode = row.Get("mig.mode.current") == "Enabled";
+    CountNamed(in_mig_mode ? NameInMigMode(name) : name, node);
     const double total = row.Bytes("memory.total");
     KeepSmaller(total, node.gpu_memory_bytes);
     if (const double reserved = row.Bytes("memory.reserved"); reserved > 0) {
@@ -244,11 +223,8 @@ absl::StatusOr<InventoryNode> ParseNvidiaSmiCsv(absl::string_view text) {
     }
     KeepSmaller(row.Small("pcie.link.gen.max"), node.pcie_generation);
     KeepSmaller(row.Small("pcie.link.width.max"), node.pcie_lanes);
-    if (row.Get("mig.mode.current") == "Enabled") {
-      node.unusable = kCutIntoSlices;
-    }
   }
-  return Checked(std::move(node), "nvidia-smi --format=csv");
+  return CheckedNode(std::move(node), "nvidia-smi --format=csv");
 }
 
 // Each GPU has lines "GPU[0] : Card Series: AMD Instinct MI300X OAM"; newer
@@ -258,12 +234,12 @@ absl::StatusOr<InventoryNode> ParseRocmSmi(absl::string_view text) {
   for (const absl::string_view line : LinesOf(text)) {
     if (!absl::StartsWith(line, "GPU[")) continue;
     if (const auto series = ValueOf(line, "card series")) {
-      CountNamed(*series, node);
+      CountNamed(ProductInBrackets(*series), node);
     } else if (const auto bytes = ValueOf(line, "vram total memory (b)")) {
       KeepSmaller(BytesAtEnd(*bytes, 1), node.gpu_memory_bytes);
     }
   }
-  return Checked(std::move(node), "rocm-smi --showproductname");
+  return CheckedNode(std::move(node), "rocm-smi --showproductname");
 }
 
 // A block for each GPU: its ASIC's MARKET_NAME, its VRAM's SIZE in MB.
@@ -284,8 +260,33 @@ absl::StatusOr<InventoryNode> ParseAmdSmi(absl::string_view text) {
       }
     }
   }
-  return Checked(std::move(node), "amd-smi static");
+  return CheckedNode(std::move(node), "amd-smi static");
 }
+
+namespace {
+
+// Returns the product in a line of lspci: the first text in brackets that is
+// not a number of -nn ("[0302]", "[10de:20b0]") or the maker's short name. A
+// product that lspci has no name for is "Device 25b2".
+std::string ProductInLine(absl::string_view line) {
+  for (const absl::string_view end : {" (rev", " (prog-if"}) {
+    line = line.substr(0, line.find(end));
+  }
+  for (size_t at = line.find('['); at != absl::string_view::npos;
+       at = line.find('[', at + 1)) {
+    const size_t end = line.find(']', at);
+    if (end == absl::string_view::npos) break;
+    const absl::string_view inside = line.substr(at + 1, end - at - 1);
+    const bool is_class = line.substr(end + 1, 1) == ":";
+    if (is_class || absl::StrContains(inside, ":")) continue;
+    if (inside != "AMD/ATI") return std::string(inside);
+  }
+  const size_t device = line.rfind("Device ");
+  return std::string(line.substr(
+      device == absl::string_view::npos ? line.find(": ") + 2 : device));
+}
+
+}  // namespace
 
 absl::StatusOr<InventoryNode> ParseLspci(absl::string_view text) {
   InventoryNode node;
@@ -297,24 +298,9 @@ absl::StatusOr<InventoryNode> ParseLspci(absl::string_view text) {
                         absl::StrContains(lower, "processing accelerators");
     const bool is_known = absl::StrContains(lower, "nvidia") ||
                           absl::StrContains(lower, "amd/ati");
-    if (!is_gpu || !is_known) continue;
-    // The product is the first text in brackets that is not a number of
-    // -nn ("[0302]", "[10de:20b0]") or the maker's short name.
-    std::string name;
-    for (size_t at = line.find('['); at != absl::string_view::npos;
-         at = line.find('[', at + 1)) {
-      const size_t end = line.find(']', at);
-      if (end == absl::string_view::npos) break;
-      const absl::string_view inside = line.substr(at + 1, end - at - 1);
-      const bool is_class = line.substr(end + 1, 1) == ":";
-      if (is_class || absl::StrContains(inside, ":")) continue;
-      if (inside == "AMD/ATI") continue;
-      name = std::string(inside);
-      break;
-    }
-    CountNamed(name, node);
+    if (is_gpu && is_known) CountNamed(ProductInLine(line), node);
   }
-  return Checked(std::move(node), "lspci");
+  return CheckedNode(std::move(node), "lspci");
 }
 
 }  // namespace tangram

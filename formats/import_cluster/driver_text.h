@@ -12,11 +12,11 @@ namespace tangram {
 
 // The table of `nvidia-smi`. It cuts names short; memory then tells which GPU
 // of the catalogue is meant, and a name that fits several is left as it is. A
-// table with MIG devices is of a node whose GPUs are cut into slices.
+// GPU in MIG mode is no whole one.
 absl::StatusOr<InventoryNode> ParseNvidiaSmiTable(absl::string_view text);
 
 // `nvidia-smi -L`: "GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-...)", and below a
-// GPU its MIG slices.
+// GPU its MIG slices, which then stand for it.
 absl::StatusOr<InventoryNode> ParseNvidiaSmiList(absl::string_view text);
 
 // `nvidia-smi --query-gpu=name,memory.total,... --format=csv`, with its line of

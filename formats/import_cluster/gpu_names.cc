@@ -152,6 +152,14 @@ double GpuMemoryOfFeatures(absl::string_view features) {
   return 0;
 }
 
+std::string ProductInBrackets(absl::string_view name) {
+  const size_t open = name.find('[');
+  if (open == absl::string_view::npos || !absl::EndsWith(name, "]")) {
+    return std::string(name);
+  }
+  return std::string(name.substr(open + 1, name.size() - open - 2));
+}
+
 bool IsGpuSlice(absl::string_view name) {
   // Matches "3g.20gb" after any other text.
   const std::string lower = absl::AsciiStrToLower(name);

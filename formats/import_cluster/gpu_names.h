@@ -35,6 +35,10 @@ std::vector<std::string> GpuFeatures(absl::string_view features);
 // Returns the memory of one GPU that a feature tells, "GPU_MEM:32GB"; 0: none.
 double GpuMemoryOfFeatures(absl::string_view features);
 
+// Returns the product of a name that begins with that of its chip: "Instinct
+// MI300A" of "Aqua Vanjaram [Instinct MI300A]". Other names stay.
+std::string ProductInBrackets(absl::string_view name);
+
 // True for "a100_3g.20gb": a slice of a GPU, for which there are no plans.
 bool IsGpuSlice(absl::string_view name);
 

@@ -3,6 +3,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
+#include "formats/import_cluster/driver_reports.h"
 #include "formats/import_cluster/hostfile.h"
 
 namespace tangram {
@@ -18,6 +19,8 @@ std::optional<InventoryFormat> DetectJson(absl::string_view text) {
       absl::StrContains(text, "\"sinfo\"")) {
     return InventoryFormat::kSlurmJson;
   }
+  if (absl::StrContains(text, "\"card0\""))
+    return InventoryFormat::kRocmSmiJson;
   return std::nullopt;
 }
 
@@ -26,6 +29,14 @@ std::optional<InventoryFormat> DetectDriverLine(absl::string_view line) {
   if (absl::StrContains(line, "NVIDIA-SMI") &&
       absl::StrContains(line, "Driver Version")) {
     return InventoryFormat::kNvidiaSmiTable;
+  }
+  if (absl::StrContains(line, "NVSMI LOG")) {
+    return InventoryFormat::kNvidiaSmiQuery;
+  }
+  if (line == "HSA Agents") return InventoryFormat::kRocmInfo;
+  if (absl::StrContains(line, "AMD-SMI") &&
+      absl::StrContains(line, "ROCm version")) {
+    return InventoryFormat::kAmdSmiTable;
   }
   if (absl::StartsWith(line, "GPU 0: ")) return InventoryFormat::kNvidiaSmiList;
   if (absl::StrContains(line, "memory.total") ||
@@ -53,6 +64,9 @@ std::optional<InventoryFormat> DetectLine(absl::string_view line) {
       absl::StartsWith(line, "BlockName=")) {
     return InventoryFormat::kScontrolTopology;
   }
+  if (absl::StartsWith(line, "apiVersion:")) {
+    return InventoryFormat::kKubernetes;
+  }
   if (absl::StrContains(line, "algbw") || absl::StrContains(line, "nThread")) {
     return InventoryFormat::kNcclTests;
   }
@@ -78,6 +92,7 @@ std::optional<InventoryFormat> DetectFormat(absl::string_view text) {
     }
   }
   if (IsHostfile(text)) return InventoryFormat::kHostfile;
+  if (IsNvidiaSmiRows(text)) return InventoryFormat::kNvidiaSmiRows;
   return std::nullopt;
 }
 
@@ -100,9 +115,17 @@ absl::string_view CommandOf(InventoryFormat format) {
     case InventoryFormat::kNvidiaSmiList:
       return "nvidia-smi -L";
     case InventoryFormat::kNvidiaSmiCsv:
+    case InventoryFormat::kNvidiaSmiRows:
       return "nvidia-smi --format=csv";
+    case InventoryFormat::kNvidiaSmiQuery:
+      return "nvidia-smi -q";
     case InventoryFormat::kRocmSmi:
+    case InventoryFormat::kRocmSmiJson:
       return "rocm-smi";
+    case InventoryFormat::kRocmInfo:
+      return "rocminfo";
+    case InventoryFormat::kAmdSmiTable:
+      return "amd-smi";
     case InventoryFormat::kAmdSmi:
       return "amd-smi static";
     case InventoryFormat::kLspci:

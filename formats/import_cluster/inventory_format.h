@@ -18,8 +18,13 @@ enum class InventoryFormat {
   kNvidiaSmiTable,    // nvidia-smi
   kNvidiaSmiList,     // nvidia-smi -L
   kNvidiaSmiCsv,      // nvidia-smi --query-gpu=... --format=csv
+  kNvidiaSmiRows,     // nvidia-smi --query-gpu=name,... --format=csv,noheader
+  kNvidiaSmiQuery,    // nvidia-smi -q
   kRocmSmi,           // rocm-smi --showproductname
+  kRocmSmiJson,       // rocm-smi --showproductname --json
+  kRocmInfo,          // rocminfo
   kAmdSmi,            // amd-smi static
+  kAmdSmiTable,       // amd-smi
   kLspci,             // lspci
   kHostfile,          // a hostfile of MPI or DeepSpeed
   kGpuTopology,       // nvidia-smi topo -m

@@ -15,6 +15,9 @@ namespace tangram {
 // kInvalidArgument names the position of the first error.
 absl::StatusOr<nlohmann::json> ParseJson(absl::string_view text);
 
+// Likewise, or YAML, all of whose scalars become texts.
+absl::StatusOr<nlohmann::json> ParseJsonOrYaml(absl::string_view text);
+
 // Returns the value at the end of the path of keys; null if there is none.
 const nlohmann::json& At(const nlohmann::json& value,
                          std::initializer_list<absl::string_view> path);
@@ -24,6 +27,9 @@ const std::vector<nlohmann::json>& Elements(const nlohmann::json& value);
 
 // Returns a text, or a whole number as text; empty for anything else.
 std::string TextOf(const nlohmann::json& value);
+
+// Returns whether the value is true, also as a text.
+bool IsTrue(const nlohmann::json& value);
 
 // Returns a text, or a list of texts joined by `separator`.
 std::string JoinedText(const nlohmann::json& value,

@@ -114,7 +114,7 @@ bool IsShared(const json& labels, absl::string_view product) {
 std::string WhyUnusable(const json& node, const InventoryNode& found) {
   const json& labels = At(node, {"metadata", "labels"});
   const std::string product = found.gpus.empty() ? "" : found.gpus[0].name;
-  if (At(node, {"spec", "unschedulable"}) == json(true)) return "cordoned";
+  if (IsTrue(At(node, {"spec", "unschedulable"}))) return "cordoned";
   if (!IsReady(node)) return "not ready";
   if (absl::StrContains(product, "-MIG-")) {
     return absl::StrCat("its GPUs are cut into MIG slices (", product, ")");
@@ -159,7 +159,7 @@ InventoryNode ReadNode(const json& node) {
 
 absl::StatusOr<std::vector<InventoryNode>> ParseKubernetesNodes(
     absl::string_view text) {
-  TANGRAM_ASSIGN_OR_RETURN(const json root, ParseJson(text));
+  TANGRAM_ASSIGN_OR_RETURN(const json root, ParseJsonOrYaml(text));
   NodeSet nodes;
   // `kubectl get node NAME` prints a node without a list around it.
   if (TextOf(At(root, {"kind"})) == "Node") nodes.Add(ReadNode(root));

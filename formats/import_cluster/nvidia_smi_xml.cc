@@ -5,7 +5,6 @@
 #include <pugixml.hpp>
 #include <string>
 
-#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -13,28 +12,13 @@
 #include "common/base/field_error.h"
 #include "formats/config/group_fields.h"
 #include "formats/config/units.h"
+#include "formats/import_cluster/driver_node.h"
 #include "formats/import_cluster/text_parts.h"
 
 namespace tangram {
 namespace {
 
 constexpr int kMaxPcie = 64;  // Limit of generations and of lanes.
-
-void CountGpu(const std::string& name, InventoryNode& node) {
-  const auto it = absl::c_find_if(
-      node.gpus, [&name](const InventoryGpus& g) { return g.name == name; });
-  if (it != node.gpus.end()) {
-    ++it->count;
-  } else {
-    node.gpus.push_back({.name = name, .count = 1});
-  }
-}
-
-// Sets `least` to the smaller of both. 0 means no value.
-template <typename T>
-void KeepLeast(T value, T& least) {
-  if (value > 0 && (least == 0 || value < least)) least = value;
-}
 
 int SmallNumber(absl::string_view text) {
   int number = 0;
@@ -45,13 +29,14 @@ int SmallNumber(absl::string_view text) {
 void ReadPcie(const pugi::xml_node& link, InventoryNode& node) {
   const pugi::xml_node generations = link.child("pcie_gen");
   // The maximum of card and host together; newer drivers also report each.
-  KeepLeast(SmallNumber(generations.child_value("max_link_gen")),
-            node.pcie_generation);
-  KeepLeast(SmallNumber(generations.child_value("max_host_link_gen")),
-            node.pcie_generation);
-  KeepLeast(SmallNumber(absl::StripSuffix(
-                link.child("link_widths").child_value("max_link_width"), "x")),
-            node.pcie_lanes);
+  KeepSmaller(SmallNumber(generations.child_value("max_link_gen")),
+              node.pcie_generation);
+  KeepSmaller(SmallNumber(generations.child_value("max_host_link_gen")),
+              node.pcie_generation);
+  KeepSmaller(
+      SmallNumber(absl::StripSuffix(
+          link.child("link_widths").child_value("max_link_width"), "x")),
+      node.pcie_lanes);
 }
 
 double Bytes(absl::string_view text) {
@@ -59,17 +44,17 @@ double Bytes(absl::string_view text) {
 }
 
 void ReadGpu(const pugi::xml_node& gpu, InventoryNode& node) {
-  CountGpu(gpu.child_value("product_name"), node);
-  const pugi::xml_node memory = gpu.child("fb_memory_usage");
-  const double total = Bytes(memory.child_value("total"));
-  KeepLeast(total, node.gpu_memory_bytes);
-  // Drivers before 510 subtract the reserve from the total themselves.
-  KeepLeast(total - Bytes(memory.child_value("reserved")),
-            node.usable_gpu_memory_bytes);
-  ReadPcie(gpu.child("pci").child("pci_gpu_link_info"), node);
+  const std::string name = gpu.child_value("product_name");
   const absl::string_view mig =
       gpu.child("mig_mode").child_value("current_mig");
-  if (mig == "Enabled") node.unusable = "its GPUs are cut into MIG slices";
+  CountNamed(mig == "Enabled" ? NameInMigMode(name) : name, node);
+  const pugi::xml_node memory = gpu.child("fb_memory_usage");
+  const double total = Bytes(memory.child_value("total"));
+  KeepSmaller(total, node.gpu_memory_bytes);
+  // Drivers before 510 subtract the reserve from the total themselves.
+  KeepSmaller(total - Bytes(memory.child_value("reserved")),
+              node.usable_gpu_memory_bytes);
+  ReadPcie(gpu.child("pci").child("pci_gpu_link_info"), node);
   const absl::string_view mode = gpu.child_value("compute_mode");
   if (mode == "Prohibited") node.unusable = "compute mode Prohibited";
 }

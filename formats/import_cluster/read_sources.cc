@@ -3,11 +3,14 @@
 #include <map>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "formats/import_cluster/driver_reports.h"
 #include "formats/import_cluster/driver_text.h"
+#include "formats/import_cluster/format_hints.h"
 #include "formats/import_cluster/gpu_names.h"
 #include "formats/import_cluster/hostfile.h"
 #include "formats/import_cluster/hostlist.h"
@@ -56,6 +59,16 @@ class Reader {
         return AddDriver(source, ParseNvidiaSmiList(source.text));
       case InventoryFormat::kNvidiaSmiCsv:
         return AddDriver(source, ParseNvidiaSmiCsv(source.text));
+      case InventoryFormat::kNvidiaSmiRows:
+        return AddDriver(source, ParseNvidiaSmiRows(source.text));
+      case InventoryFormat::kNvidiaSmiQuery:
+        return AddDriver(source, ParseNvidiaSmiQuery(source.text));
+      case InventoryFormat::kRocmSmiJson:
+        return AddDriver(source, ParseRocmSmiJson(source.text));
+      case InventoryFormat::kRocmInfo:
+        return AddDriver(source, ParseRocmInfo(source.text));
+      case InventoryFormat::kAmdSmiTable:
+        return AddDriver(source, ParseAmdSmiTable(source.text));
       case InventoryFormat::kRocmSmi:
         return AddDriver(source, ParseRocmSmi(source.text));
       case InventoryFormat::kAmdSmi:
@@ -183,7 +196,12 @@ class Reader {
       return;
     }
     // The scheduler's count holds, since a driver reports every GPU plugged in.
-    if (node->gpus.size() == 1 && driver.gpus.size() == 1) {
+    // But only a driver knows which of them are cut into slices.
+    if (absl::c_any_of(driver.gpus, [](const InventoryGpus& gpus) {
+          return IsGpuSlice(gpus.name);
+        })) {
+      node->gpus = std::move(driver.gpus);
+    } else if (node->gpus.size() == 1 && driver.gpus.size() == 1) {
       node->gpus[0].product = driver.gpus[0].name;
       Learn(node->gpus[0].name, driver.gpus[0].name, driver.source);
     } else if (node->gpus.empty()) {
@@ -208,12 +226,13 @@ absl::StatusOr<InventoryFormat> FormatOf(const ClusterSource& source) {
   if (source.format.has_value()) return *source.format;
   const std::optional<InventoryFormat> format = DetectFormat(source.text);
   if (format.has_value()) return *format;
+  const std::string hint = HintFor(source.text);
+  if (!hint.empty()) return absl::InvalidArgumentError(hint);
   return absl::InvalidArgumentError(
       "of no known format; expected the output of scontrol show node, scontrol "
       "show topology, sinfo, kubectl get nodes -o json, nvidia-smi with or "
-      "without -q -x, -L or --format=csv, nvidia-smi topo -m, rocm-smi, "
-      "amd-smi "
-      "static, lspci, nccl-tests or a hostfile");
+      "without -q -x, -q, -L or --format=csv, nvidia-smi topo -m, rocm-smi, "
+      "rocminfo, amd-smi, lspci, nccl-tests or a hostfile");
 }
 
 }  // namespace

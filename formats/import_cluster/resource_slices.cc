@@ -72,6 +72,9 @@ void AddResourceSlice(const json& object, NodeSet& nodes) {
     const std::string profile = Attribute(device, {"profile"});
     if (Attribute(device, {"type"}) == "mig") {
       name = absl::StrCat("MIG-", profile);
+    } else if (absl::EndsWith(Attribute(device, {"type"}), "partition")) {
+      absl::StrAppend(&name, " partition ",
+                      Attribute(device, {"partitionProfile"}));
     } else if (const double bytes = MemoryOf(device); bytes > 0) {
       node.gpu_memory_bytes = node.gpu_memory_bytes == 0
                                   ? bytes

@@ -9,7 +9,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "formats/import_cluster/hostlist.h"
 #include "formats/import_cluster/slurm_node.h"
@@ -92,6 +94,29 @@ std::vector<std::string> Partitions(const Record& record) {
   return absl::StrSplit(record.Get("Partitions"), ',', absl::SkipEmpty());
 }
 
+// Returns the generic resources of a node. A record that was cut to some fields
+// may have them among its trackable resources alone, the total first:
+// "CfgTRES=cpu=48,gres/gpu=4,gres/gpu:v100=4".
+std::string Gres(const Record& record) {
+  std::string gres = record.Get("Gres");
+  if (!gres.empty()) return gres;
+  std::string total;
+  std::vector<std::string> typed;
+  for (absl::string_view part : absl::StrSplit(record.Get("CfgTRES"), ',')) {
+    if (!absl::ConsumePrefix(&part, "gres/gpu")) continue;
+    const bool has_type = absl::ConsumePrefix(&part, ":");
+    const std::pair<absl::string_view, absl::string_view> type_and_count =
+        absl::StrSplit(part, absl::MaxSplits('=', 1));
+    if (has_type) {
+      typed.push_back(absl::StrCat("gpu:", type_and_count.first, ":",
+                                   type_and_count.second));
+    } else {
+      total = absl::StrCat("gpu:", type_and_count.second);
+    }
+  }
+  return typed.empty() ? total : absl::StrJoin(typed, ",");
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<InventoryNode>> ParseScontrolNodes(
@@ -102,7 +127,7 @@ absl::StatusOr<std::vector<InventoryNode>> ParseScontrolNodes(
         absl::StatusOr<InventoryNode> node =
             NodeFromSlurm({.name = record.Get("NodeName"),
                            .state = record.Get("State"),
-                           .gres = record.Get("Gres"),
+                           .gres = Gres(record),
                            .gres_used = record.Get("GresUsed"),
                            .features = Features(record),
                            .reason = record.Get("Reason"),

@@ -77,6 +77,19 @@ TEST(NvidiaSmiTableTest, SaysThatCardsAreCutIntoSlices) {
   EXPECT_THAT(node.unusable, HasSubstr("MIG"));
 }
 
+TEST(NvidiaSmiTableTest, TellsCardsInMigModeFromWholeOnes) {
+  std::string table = kTable;
+  const size_t first = table.find("             Disabled |");
+  table.replace(first, 23, "              Enabled |");
+  ASSERT_OK_AND_ASSIGN(const InventoryNode node, ParseNvidiaSmiTable(table));
+  EXPECT_EQ(node.unusable, "");
+  EXPECT_THAT(
+      node.gpus,
+      ElementsAre(
+          InventoryGpus{.name = "NVIDIA A100-SXM4-80GB-MIG-mode", .count = 1},
+          InventoryGpus{.name = "NVIDIA A100-SXM4-80GB", .count = 1}));
+}
+
 TEST(NvidiaSmiTableTest, RefusesATableWithoutCards) {
   EXPECT_THAT(
       ParseNvidiaSmiTable("| NVIDIA-SMI 550  Driver Version: 550 |\n"),
@@ -95,12 +108,17 @@ TEST(NvidiaSmiListTest, CountsCards) {
   EXPECT_EQ(DetectFormat(kList), InventoryFormat::kNvidiaSmiList);
 }
 
-TEST(NvidiaSmiListTest, NamesSlices) {
+TEST(NvidiaSmiListTest, SlicesStandForTheirCard) {
   ASSERT_OK_AND_ASSIGN(
       const InventoryNode node,
       ParseNvidiaSmiList("GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-0)\n"
-                         "  MIG 3g.40gb     Device  0: (UUID: MIG-0)\n"));
-  EXPECT_THAT(node.unusable, HasSubstr("3g.40gb"));
+                         "  MIG 3g.40gb     Device  0: (UUID: MIG-0)\n"
+                         "  MIG 3g.40gb     Device  1: (UUID: MIG-1)\n"
+                         "GPU 1: NVIDIA H100 80GB HBM3 (UUID: GPU-1)\n"));
+  EXPECT_THAT(
+      node.gpus,
+      ElementsAre(InventoryGpus{.name = "MIG-3g.40gb", .count = 2},
+                  InventoryGpus{.name = "NVIDIA H100 80GB HBM3", .count = 1}));
 }
 
 TEST(NvidiaSmiCsvTest, ReadsColumnsByTheirTitles) {
@@ -141,6 +159,13 @@ TEST(RocmSmiTest, ReadsSeriesAndMemory) {
                              .name = "AMD Instinct MI300X OAM", .count = 2}));
   EXPECT_EQ(node.gpu_memory_bytes, 206141652992);
   EXPECT_EQ(DetectFormat(kText), InventoryFormat::kRocmSmi);
+}
+
+TEST(RocmSmiTest, TakesTheProductOfAChip) {
+  ASSERT_OK_AND_ASSIGN(
+      const InventoryNode node,
+      ParseRocmSmi("GPU[0] : Card Series: Aqua Vanjaram [Instinct MI300X]\n"));
+  EXPECT_EQ(node.gpus[0].name, "Instinct MI300X");
 }
 
 TEST(AmdSmiTest, ReadsNameAndMemory) {

@@ -47,5 +47,18 @@ TEST(IsGpuSliceTest, KnowsMig) {
   EXPECT_FALSE(IsGpuSlice("nvidia_h100_80gb_hbm3"));
 }
 
+// As labels of AMD's, amd-smi and AWS ParallelCluster spell them.
+TEST(MatchGpuTest, KnowsNamesOfModulesAndServers) {
+  EXPECT_EQ(TypeOf("AMD_Instinct_MI325_OAM"), "MI325X");
+  EXPECT_EQ(TypeOf("MI300X-O"), "MI300X");
+  EXPECT_EQ(TypeOf("rtxproserver6000"), "RTX-PRO-6000");
+}
+
+TEST(ProductInBracketsTest, LeavesOutTheChip) {
+  EXPECT_EQ(ProductInBrackets("Aqua Vanjaram [Instinct MI300A]"),
+            "Instinct MI300A");
+  EXPECT_EQ(ProductInBrackets("AMD Instinct MI210"), "AMD Instinct MI210");
+}
+
 }  // namespace
 }  // namespace tangram

@@ -161,6 +161,52 @@ TEST(ParseKubernetesNodesTest, ReadsResourceSlices) {
   EXPECT_DOUBLE_EQ(node.gpu_memory_bytes, 81920.0 * 1048576);
 }
 
+TEST(ParseKubernetesNodesTest, APartitionIsNoWholeGpu) {
+  const InventoryNode node = Parse(SliceJson(
+      R"({"name": "gpu-32-160", "basic": {"attributes": {
+            "type": {"string": "amdgpu-partition"},
+            "partitionProfile": {"string": "dpx_nps1"},
+            "productName": {"string": "AMD_Instinct_MI300X_OAM"}},
+          "capacity": {"memory": {"value": "98296Mi"}}}})"));
+  EXPECT_THAT(
+      node.gpus,
+      ElementsAre(InventoryGpus{
+          .name = "AMD_Instinct_MI300X_OAM partition dpx_nps1", .count = 1}));
+}
+
+TEST(ParseKubernetesNodesTest, ReadsYaml) {
+  ASSERT_OK_AND_ASSIGN(const std::vector<InventoryNode> nodes,
+                       ParseKubernetesNodes(R"(apiVersion: v1
+items:
+- apiVersion: v1
+  kind: Node
+  metadata:
+    labels:
+      nvidia.com/gpu.memory: "15360"
+      nvidia.com/gpu.product: Tesla-T4
+    name: n1
+  status:
+    allocatable:
+      nvidia.com/gpu: "4"
+    conditions:
+    - status: "True"
+      type: Ready
+- apiVersion: v1
+  kind: Node
+  metadata:
+    name: n2
+  spec:
+    unschedulable: true
+kind: List
+)"));
+  ASSERT_EQ(nodes.size(), 2u);
+  EXPECT_EQ(nodes[0].unusable, "");
+  EXPECT_THAT(nodes[0].gpus,
+              ElementsAre(InventoryGpus{.name = "Tesla-T4", .count = 4}));
+  EXPECT_DOUBLE_EQ(nodes[0].gpu_memory_bytes, 15360.0 * 1048576);
+  EXPECT_EQ(nodes[1].unusable, "cordoned");
+}
+
 TEST(ParseKubernetesNodesTest, JoinsANodeWithItsResourceSlices) {
   const std::string nodes = NodeJson("", "", R"("cpu": "8")");
   const std::string slice = SliceJson(

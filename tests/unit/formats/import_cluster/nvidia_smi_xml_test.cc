@@ -56,7 +56,8 @@ TEST(ParseNvidiaSmiXmlTest, SeesSlices) {
       ParseNvidiaSmiXml(
           Log(Gpu("A100", "",
                   "<mig_mode><current_mig>Enabled</current_mig></mig_mode>"))));
-  EXPECT_THAT(node.unusable, HasSubstr("MIG"));
+  EXPECT_THAT(node.gpus,
+              ElementsAre(InventoryGpus{.name = "A100-MIG-mode", .count = 1}));
 }
 
 TEST(ParseNvidiaSmiXmlTest, RefusesOtherFiles) {

@@ -45,6 +45,22 @@ TEST(ParseScontrolNodesTest, ReadsOneParagraphANode) {
   EXPECT_EQ(nodes[1].unusable, "drain: maint");
 }
 
+TEST(ParseScontrolNodesTest, ReadsTrackableResourcesOfARecordWithoutGres) {
+  ASSERT_OK_AND_ASSIGN(
+      const std::vector<InventoryNode> nodes,
+      ParseScontrolNodes(
+          "NodeName=n1 State=IDLE CfgTRES=cpu=48,mem=1M,gres/gpu=6,"
+          "gres/gpu:b200=4,gres/gpu:b200_2g.45gb=2\n"
+          "NodeName=n2 State=IDLE CfgTRES=cpu=48,gres/gpu=4\n"
+          "NodeName=n3 State=IDLE Gres=(null) CfgTRES=cpu=48\n"));
+  ASSERT_EQ(nodes.size(), 3u);
+  EXPECT_THAT(nodes[0].gpus,
+              ElementsAre(InventoryGpus{.name = "b200", .count = 4},
+                          InventoryGpus{.name = "b200_2g.45gb", .count = 2}));
+  EXPECT_THAT(nodes[1].gpus, ElementsAre(InventoryGpus{.count = 4}));
+  EXPECT_TRUE(nodes[2].gpus.empty());
+}
+
 TEST(ParseScontrolNodesTest, NamesTheLineOfBadGpus) {
   EXPECT_THAT(ParseScontrolNodes("\nNodeName=n Gres=gpu:t4:x State=IDLE"),
               StatusIs(absl::StatusCode::kInvalidArgument,

@@ -1,0 +1,45 @@
+#include "formats/import_cluster/format_hints.h"
+
+#include "formats/import_cluster/inventory_format.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace tangram {
+namespace {
+
+using ::testing::HasSubstr;
+
+void Hints(const char* text, const char* hint) {
+  EXPECT_EQ(DetectFormat(text), std::nullopt) << text;
+  EXPECT_THAT(HintFor(text), HasSubstr(hint)) << text;
+}
+
+TEST(HintForTest, SaysWhatToPrintInstead) {
+  Hints("Name: a\nLabels:  kubernetes.io/arch=amd64\n",
+        "kubectl describe; expected kubectl get nodes -o json");
+  Hints("NAME   STATUS   ROLES    AGE\na  Ready  <none>  12d\n",
+        "table of kubectl; expected kubectl get nodes");
+  Hints("NAME  NODE  DRIVER  POOL  AGE\n",
+        "expected kubectl get resourceslices");
+  Hints(R"({"nvidia.com/gpu.product": "NVIDIA-L4"})", "labels of a node alone");
+  Hints("NVIDIA-SMI has failed because it couldn't communicate\n",
+        "cannot reach the driver");
+  Hints("GPU: 0\n    KFD_ID: 63484\n", "expected amd-smi static");
+  Hints("GPU  XCP  POWER  VRAM_USED  VRAM_TOTAL\n",
+        "amd-smi monitor, which names no product");
+  Hints("PARTITION   NODES   GRES\ngpu  4  a100:4\n",
+        "sinfo without nodes; expected sinfo -N");
+  Hints("gpu01 gpu:2\ngpu02 gpu:2\n", "without titles; expected sinfo -N");
+  Hints("GPU (null) g-0-[1-12]\n", "without titles; expected sinfo -N");
+  Hints("[gpu_nodes]\ngpu01 ansible_host=10.0.0.1\n",
+        "Ansible without GPUs; expected a line such as gpu01 slots=8");
+  Hints("node01\nnode02.example.org\n", "names of nodes without GPUs");
+}
+
+TEST(HintForTest, IsSilentOnOtherTexts) {
+  EXPECT_EQ(HintFor(""), "");
+  EXPECT_EQ(HintFor("name: c1\ngroups: []\n"), "");
+}
+
+}  // namespace
+}  // namespace tangram
