@@ -25,6 +25,12 @@ std::vector<std::string> TypesWithout(const Cluster& cluster,
   return types;
 }
 
+bool SomeHave(const Cluster& cluster, Precision precision) {
+  return absl::c_any_of(cluster.nodes, [&](const Node& node) {
+    return node.device.peak_flops.At(precision) > 0;
+  });
+}
+
 }  // namespace
 
 PrecisionChoice ChoosePrecision(const ModelSpec& model,
@@ -40,6 +46,12 @@ PrecisionChoice ChoosePrecision(const ModelSpec& model,
     return choice;
   }
   const absl::string_view name = PrecisionName(*weights);
+  std::string unless;
+  if (*weights != Precision::kFp32 && SomeHave(cluster, *weights)) {
+    choice.preferred = *weights;
+    unless = absl::StrCat(", unless ", name, " without ",
+                          without.size() == 1 ? "it" : "them", " is faster");
+  }
   const std::string reason =
       *weights == Precision::kFp32
           ? "; 16 bits with fp32 masters train faster"
@@ -48,7 +60,7 @@ PrecisionChoice ChoosePrecision(const ModelSpec& model,
   choice.note = absl::StrCat(
       std::filesystem::path(std::string(model_file)).filename().string(),
       " says ", name, reason, ": planned in ", PrecisionName(choice.precision),
-      "; --precision ", name, " to insist");
+      unless, "; --precision ", name, " to insist");
   return choice;
 }
 

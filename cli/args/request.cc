@@ -132,6 +132,10 @@ absl::StatusOr<PlanRequest> MakePlanRequest(const PlanOptions& options,
   TANGRAM_ASSIGN_OR_RETURN(request.training,
                            TrainingFor(options, loaded, request.cluster));
   request.model = loaded.model;
+  if (options.training.precision.empty()) {
+    request.preferred_precision =
+        ChoosePrecision(request.model, "", request.cluster).preferred;
+  }
   TANGRAM_ASSIGN_OR_RETURN(
       request.constraints,
       MakeConstraints(options.constraints, request.model.num_layers()));

@@ -88,8 +88,10 @@ absl::StatusOr<PlanFile> MakePlan(const PlanOptions& options,
           ? PlanLocally(request, setup, stop, line, tracer)
           : PlanRemotely(request, setup, stop, line);
   if (!file.ok() && stop.ShouldStop()) return StopReason(options, stop);
+  const bool in_preferred =
+      file.ok() && request.preferred_precision == file->training.precision;
   if (std::string note = PrecisionNote(options, request);
-      file.ok() && !note.empty()) {
+      file.ok() && !note.empty() && !in_preferred) {
     file->result.notes.push_back(std::move(note));
   }
   if (std::string note = UnplannedNote(request); file.ok() && !note.empty()) {

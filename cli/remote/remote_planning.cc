@@ -36,6 +36,10 @@ v1::PlanRequest PlanRequestToProto(const PlanRequest& request,
   if (!request.constraints.none()) {
     *message.mutable_constraints() = tangram::ToProto(request.constraints);
   }
+  if (request.preferred_precision.has_value()) {
+    message.set_preferred_precision(static_cast<v1::TrainingOptions::Precision>(
+        PrecisionToWire(*request.preferred_precision)));
+  }
   message.set_parallelizer(setup.parallelizer);
   message.set_planner(setup.planner);
   message.set_skip_cache(setup.skip_cache);

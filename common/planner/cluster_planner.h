@@ -29,6 +29,10 @@ struct PlanRequest {
   // 0: tries every useful size.
   int pipeline_microbatch_size = 0;
   PlanConstraints constraints;
+  // A better precision than that of `training`, such as the type of the
+  // model's weights, for which some GPUs may have no units. A plan on the
+  // others alone, in this precision, is also one for the request. Empty: none.
+  std::optional<Precision> preferred_precision;
 };
 
 // The phases of planning, for progress and timing.

@@ -94,4 +94,10 @@ absl::StatusOr<TrainingOptions> FromProto(const v1::TrainingOptions& message) {
   return training;
 }
 
+int PrecisionToWire(Precision precision) { return ToProto(precision); }
+
+absl::StatusOr<Precision> PrecisionFromWire(int precision) {
+  return FromProto(static_cast<Wire::Precision>(precision));
+}
+
 }  // namespace tangram

@@ -98,6 +98,13 @@ absl::StatusOr<PlanOrder> FromProto(const v1::PlanRequest& message) {
   TANGRAM_ASSIGN_OR_RETURN(
       order.request.constraints,
       InField("constraints", tangram::FromProto(message.constraints())));
+  if (message.preferred_precision() !=
+      v1::TrainingOptions::PRECISION_UNSPECIFIED) {
+    TANGRAM_ASSIGN_OR_RETURN(
+        order.request.preferred_precision,
+        InField("preferred_precision",
+                PrecisionFromWire(message.preferred_precision())));
+  }
   // A plan of any kind is asked for by no runtime, too.
   std::string& runtime = order.request.constraints.runtime;
   if (runtime == kAnyRuntime) runtime.clear();

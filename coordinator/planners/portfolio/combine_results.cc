@@ -1,6 +1,7 @@
 #include "coordinator/planners/portfolio/combine_results.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
@@ -37,6 +38,19 @@ bool IsBetter(const PlanResult& a, const PlanResult& b) {
   if (a.plan.has_value() != b.plan.has_value()) return a.plan.has_value();
   if (!a.plan.has_value()) return IsCloser(*a.infeasible, *b.infeasible);
   return a.evaluation.iteration_time_s < b.evaluation.iteration_time_s;
+}
+
+PlanAlternative AlternativeOf(const PlanResult& result,
+                              std::vector<std::string> parallelizers,
+                              absl::string_view runtime) {
+  PlanAlternative alternative{.parallelizers = std::move(parallelizers),
+                              .runtime = std::string(runtime)};
+  if (result.plan.has_value()) {
+    alternative.iteration_time_s = result.evaluation.iteration_time_s;
+  } else if (result.infeasible.has_value()) {
+    alternative.reason = WhyNone(result);
+  }
+  return alternative;
 }
 
 double IncumbentSeconds(const PlanResult& result) {

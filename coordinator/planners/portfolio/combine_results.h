@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/planner/cluster_planner.h"
 
@@ -18,6 +19,11 @@ void AddStats(const PlanningStats& more, PlanningStats& sum);
 // plans fit. A plan beats none, and a faster plan beats a slower one. Without
 // plans, the closer reason wins (IsCloser).
 bool IsBetter(const PlanResult& a, const PlanResult& b);
+
+// Returns the summary of one search for the answer.
+PlanAlternative AlternativeOf(const PlanResult& result,
+                              std::vector<std::string> parallelizers,
+                              absl::string_view runtime);
 
 // Returns the time, in seconds, of plans that another search for the same
 // request need not look for: a tenth more than that of this plan by closed form

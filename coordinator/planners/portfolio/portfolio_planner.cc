@@ -27,26 +27,13 @@
 #include "coordinator/planners/portfolio/no_slice_plans.h"
 #include "coordinator/planners/portfolio/plan_for_any_runtime.h"
 #include "coordinator/planners/portfolio/plan_for_runtime.h"
+#include "coordinator/planners/portfolio/preferred_precision.h"
 #include "coordinator/planners/portfolio/split_planner.h"
 #include "coordinator/planners/portfolio/whole_search.h"
 #include "coordinator/planners/replicas/plan_pipelines.h"
 
 namespace tangram {
 namespace {
-
-// Returns the summary of one search for the answer.
-PlanAlternative AlternativeOf(const PlanResult& result,
-                              std::vector<std::string> parallelizers,
-                              absl::string_view runtime) {
-  PlanAlternative alternative{.parallelizers = std::move(parallelizers),
-                              .runtime = std::string(runtime)};
-  if (result.plan.has_value()) {
-    alternative.iteration_time_s = result.evaluation.iteration_time_s;
-  } else if (result.infeasible.has_value()) {
-    alternative.reason = WhyNone(result);
-  }
-  return alternative;
-}
 
 class PortfolioPlanner : public ClusterPlanner {
  public:
@@ -592,8 +579,11 @@ std::unique_ptr<ClusterPlanner> CreateJudgedPlanner(
 std::unique_ptr<ClusterPlanner> CreatePortfolioPlanner(
     std::vector<PortfolioMember> members, PlannerChoice choice,
     const RuntimeCatalogue& runtimes, MembersAsked asked) {
-  return std::make_unique<PortfolioPlanner>(std::move(members),
-                                            std::move(choice), runtimes, asked);
+  const double min_island_gain = choice.search.min_island_gain;
+  return CreateEitherPrecisionPlanner(
+      std::make_unique<PortfolioPlanner>(std::move(members), std::move(choice),
+                                         runtimes, asked),
+      min_island_gain);
 }
 
 }  // namespace tangram

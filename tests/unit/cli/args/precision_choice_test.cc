@@ -30,7 +30,8 @@ std::string NoteOn(const char* dtype, const Cluster& cluster) {
 TEST(ChoosePrecisionTest, TheNoteNamesTheGpusWithoutUnits) {
   EXPECT_EQ(NoteOn("bfloat16", ThreeKinds()),
             "config.json says bf16, for which T4, V100 have no units: planned "
-            "in fp16; --precision bf16 to insist");
+            "in fp16, unless bf16 without them is faster; --precision bf16 to "
+            "insist");
 }
 
 TEST(ChoosePrecisionTest, TheNoteSaysWhyFp32IsNotTaken) {
