@@ -437,7 +437,14 @@ class Server : public CoordinatorServer {
              .cert_file = options.tls.cert_file,
              .key_file = options.tls.key_file,
              .only_as_this_machine =
-                 options.auth.IsOpen() && IsLoopback(options.rest_listen)},
+                 options.auth.IsOpen() && IsLoopback(options.rest_listen),
+             .on_refused =
+                 [this](const std::string& method, const std::string& peer,
+                        const absl::Status& why) {
+                   Record({.method = method,
+                           .peer = peer,
+                           .code = NameOfCode(why)});
+                 }},
             server_->InProcessChannel(arguments), *authenticator_));
     return absl::OkStatus();
   }

@@ -3,16 +3,19 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <chrono>
+#include <cstring>
+#include <map>
 #include <memory>
 #include <optional>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/http/listening_socket.h"
 #include "common/http/micro_http.h"
 #include "common/http/open_connections.h"
+#include "common/http/percent_decode.h"
 #include "common/sync/mutex.h"
 
 namespace tangram {
@@ -27,8 +30,9 @@ constexpr size_t kApiConnectionBytes = 1 << 15;
 struct ApiCall {
   MHD_Connection* connection = nullptr;
   ApiRequest request;
-  int64_t counted_bytes = 0;  // Of the body, in the sum of all.
-  int refusal = 0;            // Status of a body that is refused; 0: none.
+  std::string account;
+  int64_t counted_bytes = 0;  // Of the body, in the sums.
+  bool is_refused = false;    // The response is set, and the body is not read.
   bool is_handled = false;
 
   Mutex mutex;
@@ -43,10 +47,67 @@ MHD_Result AddArgument(void* query, MHD_ValueKind /*kind*/, const char* name,
   return MHD_YES;
 }
 
+// Leaves the escapes in a path or query, which the library would decode to a
+// text that ends at the first 0, and whatever follows a % that is none.
+size_t LeaveEscaped(void* /*nothing*/, MHD_Connection* /*connection*/,
+                    char* text) {
+  return std::strlen(text);
+}
+
+bool Decode(std::string& text) {
+  std::optional<std::string> decoded = PercentDecoded(text);
+  if (!decoded.has_value()) return false;
+  text = *std::move(decoded);
+  return true;
+}
+
+// Returns whether all escapes are good.
+bool Decode(ApiRequest& request) {
+  bool is_good = Decode(request.path);
+  for (auto& [name, value] : request.query) {
+    is_good = is_good && Decode(name) && Decode(value);
+  }
+  return is_good;
+}
+
+// The bytes of bodies in memory, by account. Thread-safe.
+class BodyBytes {
+ public:
+  BodyBytes(int64_t max_of_account, int64_t max_of_all)
+      : max_of_account_(max_of_account), max_of_all_(max_of_all) {}
+
+  // Returns false, and adds nothing, if a limit would be passed.
+  bool Add(const std::string& account, int64_t bytes) {
+    const MutexLock lock(mutex_);
+    const auto it = by_account_.find(account);
+    const int64_t of_account = it == by_account_.end() ? 0 : it->second;
+    if (sum_ + bytes > max_of_all_ || of_account + bytes > max_of_account_) {
+      return false;
+    }
+    by_account_[account] = of_account + bytes;
+    sum_ += bytes;
+    return true;
+  }
+  void Remove(const std::string& account, int64_t bytes) {
+    if (bytes == 0) return;
+    const MutexLock lock(mutex_);
+    sum_ -= bytes;
+    const auto it = by_account_.find(account);
+    if ((it->second -= bytes) == 0) by_account_.erase(it);
+  }
+
+ private:
+  const int64_t max_of_account_;
+  const int64_t max_of_all_;
+  Mutex mutex_;
+  int64_t sum_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<std::string, int64_t> by_account_ ABSL_GUARDED_BY(mutex_);
+};
+
 class MicroApiServer : public ApiServer {
  public:
-  MicroApiServer(ApiServerOptions options, ApiHandler handler)
-      : options_(std::move(options)), handler_(std::move(handler)) {}
+  MicroApiServer(ApiServerOptions options, ApiHandlers handlers)
+      : options_(std::move(options)), handlers_(std::move(handlers)) {}
   ~MicroApiServer() override {
     if (daemon_ != nullptr) MHD_stop_daemon(daemon_);
   }
@@ -74,6 +135,7 @@ class MicroApiServer : public ApiServer {
         MHD_OPTION_CONNECTION_LIMIT, kMaxApiConnections,
         MHD_OPTION_CONNECTION_TIMEOUT, kApiSilenceS,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, kApiConnectionBytes,
+        MHD_OPTION_UNESCAPE_CALLBACK, LeaveEscaped, nullptr,
         MHD_OPTION_NOTIFY_CONNECTION, NoteApiConnection, this,
         MHD_OPTION_NOTIFY_COMPLETED, EndApiCall, this, MHD_OPTION_ARRAY,
         has_tls ? tls : none, MHD_OPTION_END);
@@ -97,8 +159,8 @@ class MicroApiServer : public ApiServer {
     // A reply that comes later holds the call, too.
     auto* call = static_cast<std::shared_ptr<ApiCall>*>(*state);
     if (call == nullptr) return;
-    static_cast<MicroApiServer*>(server)->bodies_bytes_ -=
-        (*call)->counted_bytes;
+    static_cast<MicroApiServer*>(server)->bodies_.Remove(
+        (*call)->account, (*call)->counted_bytes);
     delete call;
     *state = nullptr;
   }
@@ -129,16 +191,7 @@ class MicroApiServer : public ApiServer {
       *body_bytes = 0;
       return MHD_YES;
     }
-    if (call->refusal != 0) {
-      return SendResponse(connection,
-                          {.status = call->refusal,
-                           .content_type = "text/plain",
-                           .body = call->refusal == MHD_HTTP_SERVICE_UNAVAILABLE
-                                       ? "too many requests at once\n"
-                                       : "the body is too large\n"},
-                          {});
-    }
-    if (!call->is_handled) Dispatch(call);
+    if (!call->is_handled && !call->is_refused) Dispatch(call);
     std::optional<HttpResponse> response;
     {
       const MutexLock lock(call->mutex);
@@ -152,8 +205,8 @@ class MicroApiServer : public ApiServer {
     return SendResponse(connection, *response, {});
   }
 
-  static std::shared_ptr<ApiCall> Begin(MHD_Connection* connection,
-                                        const char* path, const char* method) {
+  std::shared_ptr<ApiCall> Begin(MHD_Connection* connection, const char* path,
+                                 const char* method) {
     auto call = std::make_shared<ApiCall>();
     call->connection = connection;
     ApiRequest& request = call->request;
@@ -164,23 +217,52 @@ class MicroApiServer : public ApiServer {
     request.host = HeaderOf(connection, MHD_HTTP_HEADER_HOST);
     request.authorization = HeaderOf(connection, MHD_HTTP_HEADER_AUTHORIZATION);
     request.content_type = HeaderOf(connection, MHD_HTTP_HEADER_CONTENT_TYPE);
+    const std::string peer = PeerOf(connection);
+    request.peer = absl::StrCat(
+        absl::StrContains(peer.substr(0, peer.rfind(':')), ':') ? "ipv6:"
+                                                                : "ipv4:",
+        peer);
+    if (!Decode(request)) {
+      Refuse(*call,
+             handlers_.refuse(MHD_HTTP_BAD_REQUEST,
+                              "path or query: a bad escape; expected UTF-8 "
+                              "without the character 0, escaped as in %2F"));
+      return call;
+    }
+    ApiAdmission admission = handlers_.admit(request);
+    call->account = std::move(admission.account);
+    if (admission.refusal.has_value()) {
+      Refuse(*call, *std::move(admission.refusal));
+    }
     return call;
   }
 
+  // What comes of the body from now on is thrown away: a client that is
+  // answered before it has sent all often sees no answer.
+  void Refuse(ApiCall& call, HttpResponse response) {
+    call.request.body = std::string();
+    bodies_.Remove(call.account, call.counted_bytes);
+    call.counted_bytes = 0;
+    call.is_refused = true;
+    const MutexLock lock(call.mutex);
+    call.response = std::move(response);
+  }
+
   void Take(ApiCall& call, const char* body, size_t bytes) {
-    if (call.refusal != 0) return;
+    if (call.is_refused) return;
     const auto more = static_cast<int64_t>(bytes);
     if (call.counted_bytes + more > options_.max_body_bytes) {
-      call.refusal = MHD_HTTP_CONTENT_TOO_LARGE;
-    } else if (bodies_bytes_ + more > options_.max_bodies_bytes) {
-      call.refusal = MHD_HTTP_SERVICE_UNAVAILABLE;
+      return Refuse(call, handlers_.refuse(
+                              MHD_HTTP_CONTENT_TOO_LARGE,
+                              absl::StrCat("body: too large; expected at most ",
+                                           options_.max_body_bytes, " bytes")));
     }
-    if (call.refusal != 0) {
-      call.request.body = std::string();
-      return;
+    if (!bodies_.Add(call.account, more)) {
+      return Refuse(call, handlers_.refuse(MHD_HTTP_SERVICE_UNAVAILABLE,
+                                           "too many large requests at once; "
+                                           "ask again later"));
     }
     call.counted_bytes += more;
-    bodies_bytes_ += more;
     call.request.body.append(body, bytes);
   }
 
@@ -193,7 +275,7 @@ class MicroApiServer : public ApiServer {
       pollfd closed = {.fd = socket, .events = POLLRDHUP};
       return poll(&closed, 1, /*timeout=*/0) > 0;
     };
-    handler_(std::move(call->request), [call](HttpResponse response) {
+    handlers_.handle(std::move(call->request), [call](HttpResponse response) {
       const MutexLock lock(call->mutex);
       call->response = std::move(response);
       if (call->is_suspended) MHD_resume_connection(call->connection);
@@ -202,9 +284,9 @@ class MicroApiServer : public ApiServer {
   }
 
   ApiServerOptions options_;
-  const ApiHandler handler_;
+  const ApiHandlers handlers_;
   OpenConnections open_{kMaxApiConnections / 4 * 3, kLongestApiRequestS};
-  std::atomic<int64_t> bodies_bytes_ = 0;
+  BodyBytes bodies_{options_.max_account_bytes, options_.max_bodies_bytes};
   MHD_Daemon* daemon_ = nullptr;
   int port_ = 0;
 };
@@ -212,9 +294,10 @@ class MicroApiServer : public ApiServer {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ApiServer>> ApiServer::Start(
-    const std::string& address, ApiServerOptions options, ApiHandler handler) {
+    const std::string& address, ApiServerOptions options,
+    ApiHandlers handlers) {
   auto server =
-      std::make_unique<MicroApiServer>(std::move(options), std::move(handler));
+      std::make_unique<MicroApiServer>(std::move(options), std::move(handlers));
   const absl::Status status = server->Listen(address);
   if (status.ok()) return server;
   return absl::UnavailableError(

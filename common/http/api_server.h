@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,28 +22,49 @@ struct ApiRequest {
   std::string host;           // Host header; empty: none.
   std::string authorization;  // Authorization header; empty: none.
   std::string content_type;
+  std::string peer;  // As gRPC writes it: "ipv4:10.0.0.7:41234".
   std::string body;
   // Whether the client has closed the connection. Only until the answer.
   std::function<bool()> is_gone;
 };
 
+// What is to be done with a request, by its headers.
+struct ApiAdmission {
+  // The answer to a request that is refused; its body takes no memory.
+  std::optional<HttpResponse> refusal;
+  // Who pays for the memory of the body.
+  std::string account;
+};
+
 // Takes the answer to a request. Call it once, from any thread.
 using ApiReply = std::function<void(HttpResponse)>;
-// Called from several threads. Must not block: an answer may come later.
-using ApiHandler = std::function<void(ApiRequest, ApiReply)>;
+
+// All are called from several threads and must not block.
+struct ApiHandlers {
+  // Called before the body is read, with a request without it.
+  std::function<ApiAdmission(const ApiRequest&)> admit;
+  // Called with the whole of a request that was admitted. The answer may come
+  // later.
+  std::function<void(ApiRequest, ApiReply)> handle;
+  // Returns the answer to a request that the server refuses: with the HTTP
+  // status 400, 413 or 503, and why.
+  std::function<HttpResponse(int status, const std::string& why)> refuse;
+};
 
 struct ApiServerOptions {
   int num_threads = 2;
-  // A larger body gets status 413; bodies beyond the second limit, of all
-  // requests together, 503.
+  // A larger body gets status 413. One by which the bodies of its account, or
+  // of all, pass their limit gets 503.
   int64_t max_body_bytes = int64_t{32} << 20;
+  int64_t max_account_bytes = int64_t{64} << 20;
   int64_t max_bodies_bytes = int64_t{128} << 20;
   // PEM texts of a certificate and its key, for TLS. Empty: plain HTTP.
   std::string certificate;
   std::string key;
 };
 
-// Answers requests of any method over HTTP. Requests take a connection while
+// Answers requests of any method over HTTP. A path or query with an escape that
+// PercentDecoded refuses gets status 400. Requests take a connection while
 // they come and while they wait for their answer, but no thread. Limits on
 // silent connections are those of HttpServer.
 class ApiServer {
@@ -50,7 +72,8 @@ class ApiServer {
   // Listens like HttpServer. Serves until it is destroyed, before which every
   // request must have been answered.
   static absl::StatusOr<std::unique_ptr<ApiServer>> Start(
-      const std::string& address, ApiServerOptions options, ApiHandler handler);
+      const std::string& address, ApiServerOptions options,
+      ApiHandlers handlers);
 
   virtual ~ApiServer() = default;
   virtual int port() const = 0;

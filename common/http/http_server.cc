@@ -1,8 +1,5 @@
 #include "common/http/http_server.h"
 
-#include <netdb.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -30,23 +27,6 @@ constexpr unsigned kSilenceS = 10;
 constexpr std::chrono::seconds kLongestS(30);
 // Memory of a connection: a request line and headers, among them a token.
 constexpr size_t kConnectionBytes = 1 << 14;
-
-// Returns "127.0.0.1:1234"; empty: not known.
-std::string PeerOf(MHD_Connection* connection) {
-  const MHD_ConnectionInfo* info =
-      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-  if (info == nullptr || info->client_addr == nullptr) return "";
-  const sockaddr* address = info->client_addr;
-  char host[NI_MAXHOST];
-  char port[NI_MAXSERV];
-  const socklen_t length = address->sa_family == AF_INET6 ? sizeof(sockaddr_in6)
-                                                          : sizeof(sockaddr_in);
-  if (getnameinfo(address, length, host, sizeof(host), port, sizeof(port),
-                  NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
-    return "";
-  }
-  return absl::StrCat(host, ":", port);
-}
 
 MHD_Result Send(MHD_Connection* connection, const HttpResponse& response) {
   // No other site may frame pages.

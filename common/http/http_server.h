@@ -4,6 +4,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -21,6 +23,8 @@ struct HttpResponse {
   int status = 200;
   std::string content_type = "application/json";
   std::string body;
+  // Beside those that every response has: names and values.
+  std::vector<std::pair<std::string, std::string>> headers;
 };
 
 // Called from several threads.

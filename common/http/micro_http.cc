@@ -1,5 +1,11 @@
 #include "common/http/micro_http.h"
 
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "absl/strings/str_cat.h"
+
 namespace tangram {
 
 std::string HeaderOf(MHD_Connection* connection, const char* name) {
@@ -13,6 +19,22 @@ int SocketOf(MHD_Connection* connection) {
       ->connect_fd;
 }
 
+std::string PeerOf(MHD_Connection* connection) {
+  const MHD_ConnectionInfo* info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  if (info == nullptr || info->client_addr == nullptr) return "";
+  const sockaddr* address = info->client_addr;
+  char host[NI_MAXHOST];
+  char port[NI_MAXSERV];
+  const socklen_t length = address->sa_family == AF_INET6 ? sizeof(sockaddr_in6)
+                                                          : sizeof(sockaddr_in);
+  if (getnameinfo(address, length, host, sizeof(host), port, sizeof(port),
+                  NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    return "";
+  }
+  return absl::StrCat(host, ":", port);
+}
+
 MHD_Result SendResponse(MHD_Connection* connection,
                         const HttpResponse& response,
                         const HttpHeaders& headers) {
@@ -22,6 +44,9 @@ MHD_Result SendResponse(MHD_Connection* connection,
   if (sent == nullptr) return MHD_NO;
   for (const auto& [name, value] : headers) {
     MHD_add_response_header(sent, name, value);
+  }
+  for (const auto& [name, value] : response.headers) {
+    MHD_add_response_header(sent, name.c_str(), value.c_str());
   }
   MHD_add_response_header(sent, "Content-Type", response.content_type.c_str());
   // The content may change.

@@ -20,8 +20,11 @@ std::string HeaderOf(MHD_Connection* connection, const char* name);
 
 int SocketOf(MHD_Connection* connection);
 
-// Queues the response, which is the last of its connection, with these headers
-// and those that every response has.
+// Returns the address of the client, "127.0.0.1:1234"; empty: not known.
+std::string PeerOf(MHD_Connection* connection);
+
+// Queues the response, which is the last of its connection, with these headers,
+// its own and those that every response has.
 MHD_Result SendResponse(MHD_Connection* connection,
                         const HttpResponse& response,
                         const HttpHeaders& headers);

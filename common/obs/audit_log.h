@@ -27,8 +27,8 @@ struct AuditLogOptions {
   std::string file;
   int64_t max_bytes = int64_t{100}
                       << 20;  // Size of a file before the next begins.
-  int max_old_files =
-      9;  // FILE.1 is the newest of them. The oldest is deleted.
+  // audit.1.log is the newest of those of audit.log. The oldest is deleted.
+  int max_old_files = 9;
 };
 
 // A file with a JSON object a line for each call. Only its owner may read it.

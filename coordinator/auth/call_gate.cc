@@ -15,6 +15,9 @@ namespace {
 
 using Metadata = grpc::AuthMetadataProcessor::InputMetadata;
 
+// The peer of a call by Server::InProcessChannel. A network has another.
+constexpr absl::string_view kInProcess = "unknown";
+
 absl::string_view Find(const Metadata& metadata, const char* name) {
   const auto it = metadata.find(name);
   if (it == metadata.end()) return "";
@@ -74,6 +77,14 @@ absl::StatusOr<Caller> CallerOf(Authenticator& authenticator,
        .certificate_names = connection == nullptr
                                 ? std::vector<std::string>()
                                 : CertificateNames(*connection)});
+}
+
+std::string PeerOf(const grpc::ServerContextBase& context) {
+  std::string peer = context.peer();
+  if (peer != kInProcess) return peer;
+  const absl::string_view passed_on =
+      Find(context.client_metadata(), kPassedOnPeer);
+  return passed_on.empty() ? peer : std::string(passed_on);
 }
 
 std::string PrincipalOf(const Caller& caller,

@@ -31,6 +31,13 @@ std::shared_ptr<grpc::AuthMetadataProcessor> CreateCallGate(
 absl::StatusOr<Caller> CallerOf(Authenticator& authenticator,
                                 const grpc::ServerContextBase& context);
 
+// Metadata with the address of the caller, on calls that this process passes on
+// to itself. It says nothing on any others.
+inline constexpr char kPassedOnPeer[] = "x-tangram-peer";
+
+// Returns the address of the caller, as gRPC writes it.
+std::string PeerOf(const grpc::ServerContextBase& context);
+
 // Returns a name that the caller cannot choose: that of `caller` or, if it has
 // none because no file names callers, the first in the certificate that TLS has
 // verified. Empty: there is neither.

@@ -103,8 +103,9 @@ class MeasuredJobStore : public JobStore {
     if (ended.ok() && *ended > 0) events_.Add({{"event", "failed"}}, *ended);
     return ended;
   }
-  absl::StatusOr<std::optional<DueEvent>> TakeDueEvent() override {
-    return Measure("take_event", [&] { return store_->TakeDueEvent(); });
+  absl::StatusOr<std::optional<DueEvent>> TakeDueEvent(
+      const EventTurn& turn) override {
+    return Measure("take_event", [&] { return store_->TakeDueEvent(turn); });
   }
   absl::Status SettleEvent(const std::string& id) override {
     return Measure("settle_event", [&] { return store_->SettleEvent(id); });

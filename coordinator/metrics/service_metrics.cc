@@ -47,6 +47,7 @@ ServiceMetrics::ServiceMetrics(Metrics& metrics)
           "Wall time of finished plans, by phase and in total.")),
       plans_(metrics.AddCounter("tangram_plans_total",
                                 "Planning requests, by status code.")),
+      planned_(plans_.Bind({{"code", NameOf(absl::StatusCode::kOk)}})),
       known_plans_(
           metrics
               .AddCounter("tangram_plan_cache_hits_total",
@@ -259,7 +260,7 @@ void ServiceMetrics::OnPlan(const absl::Status& status,
 }
 
 void ServiceMetrics::OnKnownPlan() {
-  plans_.Add({{"code", NameOf(absl::StatusCode::kOk)}});
+  planned_.Add();
   known_plans_.Add();
 }
 

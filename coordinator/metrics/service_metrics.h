@@ -57,6 +57,7 @@ class ServiceMetrics : public WorkerPoolObserver {
 
   DurationHistogram planning_duration_;
   Counter plans_;
+  BoundCounter planned_;  // Those of plans_ that are OK.
   BoundCounter known_plans_;
   BoundDurations queue_wait_;
   Counter pairs_;

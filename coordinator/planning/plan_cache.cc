@@ -41,16 +41,23 @@ std::optional<grpc::ByteBuffer> PlanCache::Find(const PlanScope& scope,
   return *answer;
 }
 
+int64_t PlanCache::era() const {
+  const MutexLock lock(mutex_);
+  return era_;
+}
+
 void PlanCache::Insert(const PlanScope& scope, const Digest& request,
-                       const grpc::ByteBuffer& answer) {
+                       const grpc::ByteBuffer& answer, int64_t era) {
   const Digest key = KeyOf(scope, request);
   const auto bytes = static_cast<int64_t>(answer.Length()) + kOverheadBytes;
   const MutexLock lock(mutex_);
+  if (era != era_) return;
   answers_.Insert(key, answer, bytes);
 }
 
 void PlanCache::Clear() {
   const MutexLock lock(mutex_);
+  ++era_;
   answers_.Clear();
 }
 

@@ -38,16 +38,21 @@ class PlanCache {
                                        const grpc::ByteBuffer& request) {
     return Find(scope, RequestName(request));
   }
+
+  // Clears so far. Ask before planning begins: Insert keeps no answer that was
+  // under way when the answers of a tenant had to go.
+  int64_t era() const;
   void Insert(const PlanScope& scope, const Digest& request,
-              const grpc::ByteBuffer& answer);
+              const grpc::ByteBuffer& answer, int64_t era);
   void Insert(const PlanScope& scope, const grpc::ByteBuffer& request,
-              const grpc::ByteBuffer& answer) {
-    Insert(scope, RequestName(request), answer);
+              const grpc::ByteBuffer& answer, int64_t era) {
+    Insert(scope, RequestName(request), answer, era);
   }
   void Clear();
 
  private:
-  Mutex mutex_;
+  mutable Mutex mutex_;
+  int64_t era_ ABSL_GUARDED_BY(mutex_) = 0;
   LruCache<Digest, grpc::ByteBuffer> answers_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -1,5 +1,7 @@
 #include "coordinator/rest/http_rules.h"
 
+#include <google/protobuf/descriptor.h>
+
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -86,6 +88,11 @@ std::string HttpRule::grpc_method() const {
   const size_t dot = selector.rfind('.');
   return absl::StrCat("/", selector.substr(0, dot), "/",
                       selector.substr(dot + 1));
+}
+
+const google::protobuf::MethodDescriptor* MethodOf(const HttpRule& rule) {
+  return google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(
+      rule.selector);
 }
 
 absl::StatusOr<std::vector<HttpRule>> ParseHttpRules(absl::string_view text) {

@@ -7,6 +7,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
+namespace google::protobuf {
+class MethodDescriptor;
+}  // namespace google::protobuf
+
 namespace tangram {
 
 // A rule of google.api.http: how a method is called by REST.
@@ -24,6 +28,9 @@ struct HttpRule {
   // "/tangram.v1.Jobs/GetJob".
   std::string grpc_method() const;
 };
+
+// Returns the method of a rule, which must exist.
+const google::protobuf::MethodDescriptor* MethodOf(const HttpRule& rule);
 
 // Returns proto/http_rules.json, which is part of the program.
 absl::string_view HttpRulesText();

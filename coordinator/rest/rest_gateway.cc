@@ -6,6 +6,7 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/slice.h>
 
+#include <atomic>
 #include <chrono>
 #include <fstream>
 #include <iterator>
@@ -19,12 +20,16 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "common/http/api_server.h"
 #include "common/security/channel.h"
+#include "common/security/peer_host.h"
 #include "common/sync/mutex.h"
+#include "common/wire/error_details.h"
 #include "common/wire/grpc_status.h"
+#include "coordinator/auth/call_gate.h"
 #include "coordinator/rest/http_rules.h"
 #include "coordinator/rest/transcode.h"
 
@@ -35,6 +40,8 @@ namespace {
 constexpr std::chrono::seconds kLookInterval(1);
 // Longer than any plan call takes.
 constexpr std::chrono::hours kLongestRestCall(24);
+constexpr int kMethodNotAllowed = 405;
+constexpr int kServiceUnavailable = 503;
 
 std::string BytesIn(const grpc::ByteBuffer& buffer) {
   std::vector<grpc::Slice> slices;
@@ -54,15 +61,24 @@ absl::StatusOr<std::string> ReadPem(const char* flag, const std::string& path) {
   return FieldError(flag, path, "a readable file");
 }
 
+absl::Status IsShuttingDown() {
+  return absl::UnavailableError("the coordinator is shutting down");
+}
+
+HttpResponse ErrorOfThisProcess(const absl::Status& status) {
+  return ErrorResponse(status, SerializedDetails(status));
+}
+
 // One call of a service. Sends the request, keeps the last message, and replies
 // once. gRPC owns it until OnDone.
 class RestCall
     : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  RestCall(const HttpRule& rule, std::string request,
+  RestCall(const HttpRule& rule, const std::string& request,
            std::function<bool()> is_gone, ApiReply reply,
            std::function<void(RestCall*)> on_done)
       : rule_(rule),
+        mask_(ReadMaskOf(rule, request)),
         is_gone_(std::move(is_gone)),
         reply_(std::move(reply)),
         on_done_(std::move(on_done)) {
@@ -70,10 +86,12 @@ class RestCall
     request_ = grpc::ByteBuffer(&slice, 1);
   }
 
-  void Start(grpc::GenericStub& stub, const std::string& authorization) {
+  void Start(grpc::GenericStub& stub, const std::string& authorization,
+             const std::string& peer) {
     if (!authorization.empty()) {
       context_.AddMetadata("authorization", authorization);
     }
+    context_.AddMetadata(kPassedOnPeer, peer);
     context_.set_deadline(std::chrono::system_clock::now() + kLongestRestCall);
     stub.PrepareBidiStreamingCall(&context_, rule_.grpc_method(), {}, this);
     StartWriteLast(&request_, grpc::WriteOptions());
@@ -82,6 +100,12 @@ class RestCall
   }
 
   void Cancel() { context_.TryCancel(); }
+  // As the coordinator stops, of which the service that is cancelled knows
+  // nothing.
+  void Stop() {
+    is_stopped_ = true;
+    Cancel();
+  }
   bool IsGone() const { return is_gone_(); }
 
   void OnReadDone(bool ok) override {
@@ -97,23 +121,37 @@ class RestCall
 
  private:
   HttpResponse Answer(const grpc::Status& status) const {
+    if (status.error_code() == grpc::StatusCode::CANCELLED && is_stopped_) {
+      return ErrorOfThisProcess(IsShuttingDown());
+    }
     if (!status.ok()) {
       return ErrorResponse(FromGrpc(status), status.error_details());
     }
-    const absl::StatusOr<std::string> json = AnswerOf(rule_, BytesIn(last_));
-    if (!json.ok()) return ErrorResponse(json.status(), "");
-    return {.body = *json};
+    absl::StatusOr<std::string> json = AnswerOf(rule_, BytesIn(last_), mask_);
+    if (!json.ok()) return ErrorOfThisProcess(json.status());
+    return {.body = *std::move(json)};
   }
 
   const HttpRule& rule_;
+  const AnswerMask mask_;
   const std::function<bool()> is_gone_;
   const ApiReply reply_;
   const std::function<void(RestCall*)> on_done_;
+  std::atomic<bool> is_stopped_ = false;
   grpc::ClientContext context_;
   grpc::ByteBuffer request_;
   grpc::ByteBuffer incoming_;
   grpc::ByteBuffer last_;
 };
+
+// Answers for the server, which knows no codes of gRPC.
+HttpResponse RefusalOfServer(int http_status, const std::string& why) {
+  return ErrorResponse(absl::Status(http_status == kServiceUnavailable
+                                        ? absl::StatusCode::kUnavailable
+                                        : absl::StatusCode::kInvalidArgument,
+                                    why),
+                       http_status);
+}
 
 class Gateway : public RestGateway {
  public:
@@ -130,7 +168,7 @@ class Gateway : public RestGateway {
     {
       const MutexLock lock(mutex_);
       is_stopping_ = true;
-      for (RestCall* call : calls_) call->Cancel();
+      for (RestCall* call : calls_) call->Stop();
       changed_.Wait(mutex_, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
         return calls_.empty();
       });
@@ -147,11 +185,16 @@ class Gateway : public RestGateway {
                                ReadPem("--tls_key_file", options_.key_file));
     }
     TANGRAM_ASSIGN_OR_RETURN(
-        server_, ApiServer::Start(options_.address, std::move(server),
-                                  [this](ApiRequest request, ApiReply reply) {
-                                    Handle(std::move(request),
-                                           std::move(reply));
-                                  }));
+        server_,
+        ApiServer::Start(
+            options_.address, std::move(server),
+            {.admit =
+                 [this](const ApiRequest& request) { return Admit(request); },
+             .handle =
+                 [this](ApiRequest request, ApiReply reply) {
+                   Handle(std::move(request), std::move(reply));
+                 },
+             .refuse = RefusalOfServer}));
     looker_ = std::jthread([this](const std::stop_token& stop) { Look(stop); });
     return absl::OkStatus();
   }
@@ -159,18 +202,25 @@ class Gateway : public RestGateway {
   int port() const override { return server_->port(); }
 
  private:
+  // Before the body is read: a caller who may not call takes no memory.
+  ApiAdmission Admit(const ApiRequest& request) const {
+    const HttpMatch match = FindHttpRule(rules_, request.method, request.path);
+    if (match.rule == nullptr && match.path_exists) {
+      return {.refusal = MethodNotAllowed(request)};
+    }
+    if (const absl::Status status = Check(match, request); !status.ok()) {
+      return {.refusal = ErrorOfThisProcess(status)};
+    }
+    return {.account = AccountOf(request)};
+  }
+
   void Handle(ApiRequest request, ApiReply reply) {
     const HttpMatch match = FindHttpRule(rules_, request.method, request.path);
-    absl::StatusOr<std::string> bytes = Check(match, request);
-    if (bytes.ok()) bytes = RequestOf(match, request);
-    if (!bytes.ok()) {
-      HttpResponse response = ErrorResponse(bytes.status(), "");
-      if (match.rule == nullptr && match.path_exists) response.status = 405;
-      return reply(std::move(response));
-    }
+    const absl::StatusOr<std::string> bytes = RequestOf(match, request);
+    if (!bytes.ok()) return reply(ErrorOfThisProcess(bytes.status()));
     auto* call =
-        new RestCall(*match.rule, *std::move(bytes), std::move(request.is_gone),
-                     reply, [this](RestCall* ended) { Forget(ended); });
+        new RestCall(*match.rule, *bytes, std::move(request.is_gone), reply,
+                     [this](RestCall* ended) { Forget(ended); });
     bool is_stopping = false;
     {
       const MutexLock lock(mutex_);
@@ -178,15 +228,14 @@ class Gateway : public RestGateway {
       if (!is_stopping) calls_.insert(call);
     }
     // Without the lock: the call may end at once.
-    if (!is_stopping) return call->Start(stub_, request.authorization);
+    if (!is_stopping) {
+      return call->Start(stub_, request.authorization, request.peer);
+    }
     delete call;
-    reply(ErrorResponse(
-        absl::UnavailableError("the coordinator is shutting down"), ""));
+    reply(ErrorOfThisProcess(IsShuttingDown()));
   }
 
-  // Returns an empty text if the caller may make this request.
-  absl::StatusOr<std::string> Check(const HttpMatch& match,
-                                    const ApiRequest& request) const {
+  absl::Status Check(const HttpMatch& match, const ApiRequest& request) const {
     if (options_.only_as_this_machine && !IsLoopback(request.host)) {
       return absl::PermissionDeniedError(
           absl::StrCat("Host: ", request.host.substr(0, 100),
@@ -210,10 +259,38 @@ class Gateway : public RestGateway {
       return absl::UnauthenticatedError(
           "authorization: expected printable ASCII characters");
     }
-    TANGRAM_RETURN_IF_ERROR(
-        CheckMayCall(authenticator_, match.rule->grpc_method(),
-                     {.authorization = request.authorization}));
-    return "";
+    const std::string method = match.rule->grpc_method();
+    const absl::Status status = CheckMayCall(
+        authenticator_, method, {.authorization = request.authorization});
+    if (!status.ok()) options_.on_refused(method, request.peer, status);
+    return status;
+  }
+
+  HttpResponse MethodNotAllowed(const ApiRequest& request) const {
+    std::vector<std::string> methods;
+    for (const char* method : {"GET", "POST", "PATCH", "DELETE"}) {
+      if (FindHttpRule(rules_, method, request.path).rule != nullptr) {
+        methods.emplace_back(method);
+      }
+    }
+    HttpResponse response =
+        ErrorResponse(absl::UnimplementedError(absl::StrCat(
+                          request.method, " ", request.path.substr(0, 200),
+                          "; expected ", absl::StrJoin(methods, " or "))),
+                      kMethodNotAllowed);
+    response.headers.emplace_back("Allow", absl::StrJoin(methods, ", "));
+    return response;
+  }
+
+  // Tenants share the memory of bodies or, where none are named, machines.
+  std::string AccountOf(const ApiRequest& request) const {
+    const absl::StatusOr<Caller> caller =
+        authenticator_.Identify({.authorization = request.authorization});
+    if (!caller.ok() || caller->name.empty()) {
+      return absl::StrCat("peer ", PeerHost(request.peer));
+    }
+    return caller->tenant.empty() ? absl::StrCat("caller ", caller->name)
+                                  : absl::StrCat("tenant ", caller->tenant);
   }
 
   void Forget(RestCall* call) {

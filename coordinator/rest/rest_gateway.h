@@ -1,6 +1,7 @@
 #ifndef TANGRAM_COORDINATOR_REST_REST_GATEWAY_H_
 #define TANGRAM_COORDINATOR_REST_REST_GATEWAY_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -23,6 +24,12 @@ struct RestGatewayOptions {
   // Whether the Host header must name this machine: nobody shows a token, so a
   // page of another site could ask.
   bool only_as_this_machine = false;
+  // Told of each call that is refused for its token, which no service sees: the
+  // method, the address of the caller as gRPC writes it, and why.
+  std::function<void(const std::string& method, const std::string& peer,
+                     const absl::Status& why)>
+      on_refused =
+          [](const std::string&, const std::string&, const absl::Status&) {};
 };
 
 // Checks that tokens do not travel in plain text, and that callers who must

@@ -20,6 +20,7 @@
 #include "absl/strings/str_split.h"
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
+#include "common/wire/error_details.h"
 #include "tangram/v1/error_details.pb.h"
 
 namespace tangram {
@@ -36,10 +37,6 @@ pb::util::TypeResolver& Resolver() {
       pb::util::NewTypeResolverForDescriptorPool(
           "type.googleapis.com", pb::DescriptorPool::generated_pool());
   return *resolver;
-}
-
-const pb::MethodDescriptor* MethodOf(const HttpRule& rule) {
-  return pb::DescriptorPool::generated_pool()->FindMethodByName(rule.selector);
 }
 
 std::string UrlOfType(const pb::Descriptor& type) {
@@ -222,13 +219,16 @@ int HttpStatusOf(absl::StatusCode code) {
   }
 }
 
-// "kInvalidArgument" has the name "INVALID_ARGUMENT" there too.
-Json DetailsJson(absl::string_view bytes) {
-  Json list = Json::array();
+v1::RpcStatus ReadDetails(absl::string_view bytes) {
   v1::RpcStatus status;
   if (!status.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return list;
+    status.Clear();
   }
+  return status;
+}
+
+Json DetailsJson(const v1::RpcStatus& status) {
+  Json list = Json::array();
   for (const pb::Any& detail : status.details()) {
     absl::string_view name = detail.type_url();
     if (!absl::ConsumePrefix(&name, kRpcTypes)) continue;
@@ -243,6 +243,36 @@ Json DetailsJson(absl::string_view bytes) {
     list.push_back(std::move(fields));
   }
   return list;
+}
+
+// Returns the whole seconds after which the call may be repeated; 0: never, or
+// nobody said.
+int64_t RetryAfterS(const v1::RpcStatus& status) {
+  for (const pb::Any& detail : status.details()) {
+    v1::RetryInfo info;
+    if (detail.type_url() != absl::StrCat(kRpcTypes, "RetryInfo") ||
+        !info.ParseFromString(detail.value())) {
+      continue;
+    }
+    return info.retry_delay().seconds() +
+           (info.retry_delay().nanos() > 0 ? 1 : 0);
+  }
+  return 0;
+}
+
+HttpResponse ErrorWith(const absl::Status& status, int http_status,
+                       const v1::RpcStatus& details) {
+  Json error = {{"code", http_status},
+                {"status", absl::StatusCodeToString(status.code())},
+                {"message", std::string(status.message())},
+                {"details", DetailsJson(details)}};
+  HttpResponse response{.status = http_status,
+                        .body = Json{{"error", std::move(error)}}.dump(
+                            -1, ' ', false, Json::error_handler_t::replace)};
+  if (const int64_t after_s = RetryAfterS(details); after_s > 0) {
+    response.headers.emplace_back("Retry-After", absl::StrCat(after_s));
+  }
+  return response;
 }
 
 }  // namespace
@@ -267,7 +297,8 @@ absl::StatusOr<std::string> RequestOf(const HttpMatch& match,
 }
 
 absl::StatusOr<std::string> AnswerOf(const HttpRule& rule,
-                                     absl::string_view bytes) {
+                                     absl::string_view bytes,
+                                     const AnswerMask& mask) {
   const pb::Descriptor* type = MethodOf(rule)->output_type();
   std::string part(bytes);
   if (!rule.response_body.empty()) {
@@ -289,20 +320,17 @@ absl::StatusOr<std::string> AnswerOf(const HttpRule& rule,
   std::string json;
   const auto status = pb::util::BinaryToJsonString(
       &Resolver(), UrlOfType(*type), part, &json, options);
-  if (status.ok()) return json;
+  if (status.ok()) return Masked(rule, mask, std::move(json));
   return absl::InternalError("the answer cannot be written as JSON");
 }
 
 HttpResponse ErrorResponse(const absl::Status& status,
                            absl::string_view details) {
-  const int http = HttpStatusOf(status.code());
-  Json error = {{"code", http},
-                {"status", absl::StatusCodeToString(status.code())},
-                {"message", std::string(status.message())},
-                {"details", DetailsJson(details)}};
-  return {.status = http,
-          .body = Json{{"error", std::move(error)}}.dump(
-              -1, ' ', false, Json::error_handler_t::replace)};
+  return ErrorWith(status, HttpStatusOf(status.code()), ReadDetails(details));
+}
+
+HttpResponse ErrorResponse(const absl::Status& status, int http_status) {
+  return ErrorWith(status, http_status, ReadDetails(SerializedDetails(status)));
 }
 
 }  // namespace tangram

@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/http/api_server.h"
+#include "coordinator/rest/answer_mask.h"
 #include "coordinator/rest/http_rules.h"
 
 namespace google::protobuf {
@@ -24,14 +25,21 @@ absl::StatusOr<std::string> RequestOf(const HttpMatch& match,
                                       const ApiRequest& request);
 
 // Returns the JSON of a serialised answer of the method of `rule`, or of the
-// field that is the body.
+// field that is the body. Fields that the mask names are printed whatever their
+// value is.
 absl::StatusOr<std::string> AnswerOf(const HttpRule& rule,
-                                     absl::string_view bytes);
+                                     absl::string_view bytes,
+                                     const AnswerMask& mask = {});
 
 // Returns the answer for an error, as Google's APIs do: {"error":{...}} with
-// the serialised google.rpc.Status as details.
+// the serialised google.rpc.Status as details. A delay in them, or the usual
+// one of kUnavailable, becomes a Retry-After header, too.
 HttpResponse ErrorResponse(const absl::Status& status,
                            absl::string_view details);
+
+// The same for an error of this process, with an HTTP status of its own, such
+// as 405.
+HttpResponse ErrorResponse(const absl::Status& status, int http_status);
 
 }  // namespace tangram
 

@@ -144,7 +144,7 @@ class CallRecord : public grpc::experimental::Interceptor {
   void NoteCaller() {
     if (!call_.peer.empty()) return;
     const grpc::ServerContextBase& context = *info_.server_context();
-    call_.peer = context.peer();
+    call_.peer = PeerOf(context);
     const absl::StatusOr<Caller> caller = CallerOf(authenticator_, context);
     if (!caller.ok()) return;
     call_.caller = PrincipalOf(*caller, context);

@@ -58,6 +58,8 @@ class FrontierCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
       return Refuse(absl::UnavailableError("the coordinator is shutting down"),
                     "draining");
     }
+    plans_era_ = parts_.planner.cache.era();
+    answers_era_ = parts_.answers.era();
     // Before the request is read, which may take many times its bytes.
     if (const absl::Status status = caller_.Admit(parts_.planner, context_);
         !status.ok()) {
@@ -202,7 +204,7 @@ class FrontierCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     if (file.ok() && !file->result.stats.truncated &&
         !order_.whole.skip_cache && HasSameAdapters()) {
       parts_.answers.Insert(caller_.scope, AnswerName(order_.name, allocation),
-                            SerializeMessage(answer));
+                            SerializeMessage(answer), answers_era_);
     } else {
       NoteNotKept(file.status());
     }
@@ -229,7 +231,8 @@ class FrontierCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     *update.mutable_result() = tangram::ToProto(file);
     grpc::Slice slice(wire);
     const Digest name = RequestName(grpc::ByteBuffer(&slice, 1));
-    parts_.planner.cache.Insert(caller_.scope, name, SerializeMessage(update));
+    parts_.planner.cache.Insert(caller_.scope, name, SerializeMessage(update),
+                                plans_era_);
     kept.plan_id = std::string(name.view());
   }
 
@@ -256,7 +259,8 @@ class FrontierCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     for (v1::AllocationAnswer& answer : *all_.mutable_answers()) {
       answer.set_from_cache(true);
     }
-    parts_.answers.Insert(caller_.scope, request_, SerializeMessage(all_));
+    parts_.answers.Insert(caller_.scope, request_, SerializeMessage(all_),
+                          answers_era_);
   }
 
   // Writes the answers that have come if the stream is free. Ends the call
@@ -293,6 +297,9 @@ class FrontierCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   Digest request_;
   PlanningCaller caller_;
   MemoryBudget::Share memory_;  // Memory of order_.
+  // The state of the caches when the call began.
+  int64_t plans_era_ = 0;
+  int64_t answers_era_ = 0;
   std::unique_ptr<SharedStageTimes> memo_;
   std::vector<int64_t> to_plan_;  // Set before jobs begin.
   std::atomic<size_t> next_ = 0;  // Into to_plan_.

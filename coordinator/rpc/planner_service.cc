@@ -64,6 +64,7 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
       return Refuse(absl::UnavailableError("the coordinator is shutting down"),
                     "draining");
     }
+    era_ = parts_.cache.era();
     // Before the request is read, which may take many times its bytes.
     if (const absl::Status status = caller_.Admit(parts_, context_);
         !status.ok()) {
@@ -165,7 +166,7 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     // began.
     if (!file.result.stats.truncated && !order_skips_cache_ &&
         caller_.scope.adapters == parts_.pool.OfferedAdapters()) {
-      parts_.cache.Insert(caller_.scope, request_, result);
+      parts_.cache.Insert(caller_.scope, request_, result, era_);
     }
   }
 
@@ -217,6 +218,7 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   grpc::ByteBuffer request_;
   bool order_skips_cache_ = false;
   double began_s_ = 0;
+  int64_t era_ = 0;  // The state of the cache when the call began.
   PlanningCaller caller_;
   MemoryBudget::Share memory_;  // Memory of request_ and order_.
   std::atomic<bool> is_cancelled_ = false;

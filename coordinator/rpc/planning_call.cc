@@ -26,7 +26,7 @@ absl::Status PlanningCaller::Admit(const PlannerServiceParts& parts,
   TANGRAM_ASSIGN_OR_RETURN(const Caller caller,
                            CallerOf(parts.authenticator, context));
   if (!caller.name.empty()) name = absl::StrCat(caller.name, " at ");
-  absl::StrAppend(&name, context.peer());
+  absl::StrAppend(&name, PeerOf(context));
   tenant = caller.tenant;
   if (!parts.share_answers) scope.tenant = tenant;
   TANGRAM_ASSIGN_OR_RETURN(place, parts.quota.BeginCall(tenant));

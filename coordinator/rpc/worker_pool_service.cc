@@ -13,6 +13,7 @@
 #include "common/base/status_macros.h"
 #include "common/obs/log.h"
 #include "common/obs/sparse_warning.h"
+#include "common/security/peer_host.h"
 #include "common/sync/mutex.h"
 #include "common/wire/field_checks.h"
 #include "common/wire/grpc_status.h"
@@ -22,7 +23,6 @@
 #include "coordinator/auth/call_gate.h"
 #include "coordinator/rpc/lease_outbox.h"
 #include "coordinator/rpc/leases_of_stream.h"
-#include "coordinator/rpc/peer_host.h"
 #include "coordinator/rpc/received_message.h"
 #include "tangram/v1/worker_pool_service.grpc.pb.h"
 

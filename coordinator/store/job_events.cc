@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
@@ -20,6 +22,29 @@ double RetryAfter(int tries) {
                   kLongestRetryS);
 }
 
+// Finds the oldest due event of the first tenant that is not busy, in the order
+// of their names: those behind `turn.last`, or those up to it.
+absl::StatusOr<std::optional<int64_t>> FindDue(SqlDatabase& database,
+                                               const EventTurn& turn,
+                                               bool is_behind, double now_s) {
+  std::vector<SqlValue> values = {now_s, turn.last};
+  // One that is due in more than a day is damage, or the clock was wrong.
+  std::string query = absl::StrCat(
+      "SELECT sequence FROM jobs WHERE event_due_s > 0 AND state > 1 AND "
+      "(event_due_s <= ?1 OR event_due_s > ?1 + 86400) AND share_key ",
+      is_behind ? ">" : "<=", " ?2");
+  for (const std::string& busy : turn.busy) {
+    values.emplace_back(busy);
+    absl::StrAppend(&query, " AND share_key <> ?", values.size());
+  }
+  absl::StrAppend(&query, " ORDER BY share_key, event_due_s LIMIT 1 ",
+                  database.dialect().skip_locked);
+  std::optional<int64_t> sequence;
+  TANGRAM_RETURN_IF_ERROR(database.Run(
+      query, values, [&](const SqlRow& row) { sequence = row.Int(0); }));
+  return sequence;
+}
+
 }  // namespace
 
 absl::Status MakeEventDue(SqlDatabase& database, int64_t sequence,
@@ -31,33 +56,34 @@ absl::Status MakeEventDue(SqlDatabase& database, int64_t sequence,
 }
 
 absl::StatusOr<std::optional<DueEvent>> TakeEventDue(SqlDatabase& database,
+                                                     const EventTurn& turn,
                                                      double now_s) {
   std::optional<DueEvent> due;
   const auto take = [&]() -> absl::Status {
-    int64_t sequence = 0;
-    // One that is due in more than a day is damage, or the clock was wrong.
-    TANGRAM_RETURN_IF_ERROR(database.Run(
-        absl::StrCat(
-            "SELECT " TANGRAM_WHOLE_JOB_COLUMNS
-            ", sequence, event_tries FROM jobs WHERE event_due_s > 0 "
-            "AND state > 1 AND (event_due_s <= ?1 OR event_due_s > ?1 + 86400) "
-            "ORDER BY event_due_s LIMIT 1 ",
-            database.dialect().skip_locked),
-        {now_s}, [&](const SqlRow& row) {
-          const int64_t tries = row.Int(kNumWholeJobColumns + 1);
-          due = {.job = WholeJobOf(row).job,
-                 .tries = static_cast<int>(
-                              std::clamp<int64_t>(tries, 0, kMaxEventTries)) +
-                          1};
-          sequence = row.Int(kNumWholeJobColumns);
-        }));
+    std::optional<int64_t> sequence;
+    for (const bool is_behind : {true, false}) {
+      if (sequence.has_value()) break;
+      TANGRAM_ASSIGN_OR_RETURN(sequence,
+                               FindDue(database, turn, is_behind, now_s));
+    }
+    if (!sequence.has_value()) return absl::OkStatus();
+    TANGRAM_RETURN_IF_ERROR(
+        database.Run("SELECT " TANGRAM_WHOLE_JOB_COLUMNS
+                     ", event_tries FROM jobs WHERE sequence = ?1",
+                     {*sequence}, [&](const SqlRow& row) {
+                       const int64_t tries = row.Int(kNumWholeJobColumns);
+                       due = {.job = WholeJobOf(row).job,
+                              .tries = static_cast<int>(std::clamp<int64_t>(
+                                           tries, 0, kMaxEventTries)) +
+                                       1};
+                     }));
     if (!due.has_value()) return absl::OkStatus();
     const double next_s =
         due->tries < kMaxEventTries ? now_s + RetryAfter(due->tries) : 0;
     return database.Run(
         "UPDATE jobs SET event_due_s = ?2, event_tries = ?3 "
         "WHERE sequence = ?1",
-        {sequence, next_s, int64_t{due->tries}});
+        {*sequence, next_s, int64_t{due->tries}});
   };
   // Looks first: looking does not lock the database.
   bool has_due = false;

@@ -19,6 +19,7 @@ namespace tangram {
 absl::Status MakeEventDue(SqlDatabase& database, int64_t sequence,
                           const Job& job, double now_s);
 absl::StatusOr<std::optional<DueEvent>> TakeEventDue(SqlDatabase& database,
+                                                     const EventTurn& turn,
                                                      double now_s);
 absl::Status SettleEventOf(SqlDatabase& database, const std::string& id);
 

@@ -71,6 +71,13 @@ struct DueEvent {
   bool operator==(const DueEvent&) const = default;
 };
 
+// Tells which tenant's webhooks come next. Tenants are named by their
+// share_key.
+struct EventTurn {
+  std::string last;  // Tenant that was taken last: the one after it is next.
+  std::vector<std::string> busy;  // Tenants that are left out.
+};
+
 struct TenantUsage {
   int unfinished_jobs = 0;
   int ended_jobs = 0;
@@ -236,10 +243,12 @@ class JobStore {
   virtual absl::StatusOr<std::vector<JobEvent>> EventsAfter(
       const std::string& id, int64_t after) = 0;
 
-  // Takes the end of a job with a webhook that is due. Until SettleEvent, it is
-  // due again after 10 s, and four times as long each further time, up to 6
-  // hours. After kMaxEventTries it is due no more.
-  virtual absl::StatusOr<std::optional<DueEvent>> TakeDueEvent() = 0;
+  // Takes the end of a job with a webhook that is due: the oldest of the tenant
+  // whose turn it is. Until SettleEvent, it is due again after 10 s, and four
+  // times as long each further time, up to 6 hours. After kMaxEventTries it is
+  // due no more.
+  virtual absl::StatusOr<std::optional<DueEvent>> TakeDueEvent(
+      const EventTurn& turn) = 0;
   // The event is due no more. Does nothing if there is no such job.
   virtual absl::Status SettleEvent(const std::string& id) = 0;
 

@@ -111,6 +111,11 @@ constexpr char kSettings[] = R"(
     id BIGINT PRIMARY KEY,
     now_s DOUBLE PRECISION NOT NULL);
 )";
+// Tenants take turns with their webhooks.
+constexpr char kTurns[] = R"(
+  CREATE INDEX jobs_to_tell_of_key ON jobs (share_key, event_due_s)
+    WHERE event_due_s > 0;
+)";
 // The first version whose rows have all seals.
 constexpr int64_t kSealedFormat = 7;
 
@@ -121,7 +126,7 @@ constexpr int64_t kMaxSequence = int64_t{1} << 62;
 std::vector<std::string> Steps(const SqlDialect& dialect) {
   std::vector<std::string> steps;
   for (const char* step : {kTables, kShares, kLosses, kIndexes, kSeals,
-                           kEndSeals, kRowSeals, kSettings}) {
+                           kEndSeals, kRowSeals, kSettings, kTurns}) {
     steps.push_back(absl::StrReplaceAll(
         step, {{"{sequence}", dialect.sequence}, {"{blob}", dialect.blob}}));
   }

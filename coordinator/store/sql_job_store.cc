@@ -392,10 +392,11 @@ class SqlJobStore : public JobStore {
     return events;
   }
 
-  absl::StatusOr<std::optional<DueEvent>> TakeDueEvent() override {
+  absl::StatusOr<std::optional<DueEvent>> TakeDueEvent(
+      const EventTurn& turn) override {
     const MutexLock lock(mutex_);
     TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
-    return TakeEventDue(*database_, now_s);
+    return TakeEventDue(*database_, turn, now_s);
   }
 
   absl::Status SettleEvent(const std::string& id) override {

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/sync/mutex.h"
 #include "coordinator/webhooks/webhook_signature.h"
 
 namespace tangram {
@@ -18,34 +17,80 @@ WebhookSender::WebhookSender(JobStore& store, WebhookOptions options)
   }
 }
 
+WebhookSender::~WebhookSender() {
+  // All at once, so that they end within the time of one attempt.
+  for (std::jthread& thread : threads_) thread.request_stop();
+}
+
 void WebhookSender::Run(const std::stop_token& stop) {
-  Mutex mutex;
-  StoppableConditionVariable wake;
-  const MutexLock lock(mutex);
-  while (!stop.stop_requested()) {
-    if (SendNext()) continue;
-    wake.WaitFor(mutex, stop,
-                 std::chrono::duration<double>(options_.poll_interval_s),
-                 [] { return false; });
+  const MutexLock lock(mutex_);
+  while (const std::optional<DueEvent> event = Take(stop)) {
+    const std::string& tenant = event->job.share_key;
+    {
+      const MutexUnlock unlock(mutex_);
+      Tell(*event);
+    }
+    if (--under_way_[tenant] == 0) under_way_.erase(tenant);
+    ++num_ended_;
+    changed_.NotifyAll();
   }
 }
 
-bool WebhookSender::SendNext() {
-  const absl::StatusOr<std::optional<DueEvent>> due = store_.TakeDueEvent();
-  // A failure of the store is counted and logged elsewhere.
-  if (!due.ok() || !due->has_value()) return false;
-  const Job& job = (*due)->job;
-  const absl::Status sent = Send(**due);
+std::optional<DueEvent> WebhookSender::Take(const std::stop_token& stop) {
+  if (!changed_.Wait(mutex_, stop,
+                     [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+                       return !is_looking_;
+                     })) {
+    return std::nullopt;
+  }
+  is_looking_ = true;
+  std::optional<DueEvent> event;
+  while (!event.has_value() && !stop.stop_requested()) {
+    const EventTurn turn = Turn();
+    const int64_t num_ended = num_ended_;
+    absl::StatusOr<std::optional<DueEvent>> due;
+    {
+      const MutexUnlock unlock(mutex_);
+      due = store_.TakeDueEvent(turn);
+    }
+    // A failure of the store is counted and logged elsewhere.
+    if (due.ok()) event = *std::move(due);
+    if (event.has_value()) break;
+    changed_.WaitFor(mutex_, stop,
+                     std::chrono::duration<double>(options_.poll_interval_s),
+                     [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+                       return !turn.busy.empty() && num_ended_ != num_ended;
+                     });
+  }
+  if (event.has_value()) {
+    last_ = event->job.share_key;
+    ++under_way_[last_];
+  }
+  is_looking_ = false;
+  changed_.NotifyAll();
+  return event;
+}
+
+EventTurn WebhookSender::Turn() const {
+  EventTurn turn{.last = last_};
+  for (const auto& [tenant, num] : under_way_) {
+    if (num >= options_.max_of_tenant) turn.busy.push_back(tenant);
+  }
+  return turn;
+}
+
+void WebhookSender::Tell(const DueEvent& event) {
+  const Job& job = event.job;
+  const absl::Status sent = Send(event);
   options_.on_attempt(sent.ok());
   if (sent.ok()) {
     // If this fails, the receiver hears twice.
     store_.SettleEvent(job.id).IgnoreError();
-    return true;
+    return;
   }
   failures_.Tell(absl::StrCat(
       "job ", job.id, ": ", sent.message(),
-      (*due)->tries < kMaxEventTries ? "; it is tried again" : "; given up"));
-  return true;
+      event.tries < kMaxEventTries ? "; it is tried again" : "; given up"));
 }
 
 absl::Status WebhookSender::Send(const DueEvent& event) const {
@@ -56,7 +101,7 @@ absl::Status WebhookSender::Send(const DueEvent& event) const {
   const auto now_s = static_cast<int64_t>(options_.unix_now_s());
   const std::string body = options_.body(job);
   const std::string key = WebhookKeyOf(options_.secret, job.share_key);
-  return PostWebhook(
+  return options_.post(
       {.url = job.webhook,
        .headers = {"content-type: application/json",
                    absl::StrCat("webhook-id: ", id),

@@ -104,8 +104,7 @@ class OpenTest(RestTest):
         self.assertEqual((status, job["priority"]), (200, 4))
         status, page = self.ask(
             "GET", "/v1/jobs?filter=labels.run%20%3D%207&read_mask=job_id")
-        self.assertEqual([(job["job_id"], job["priority"])
-                          for job in page["jobs"]], [("a", 0)])
+        self.assertEqual(page["jobs"], [{"job_id": "a"}])
         self.assertEqual(self.error("DELETE", "/v1/jobs/a")[:2],
                          (400, "FAILED_PRECONDITION"))
         status, job = self.ask("POST", "/v1/jobs/a:wait", {"timeout_s": 0.2})
@@ -136,7 +135,18 @@ class OpenTest(RestTest):
         self.assertEqual((status, answer["error"]["details"][0]["@type"]),
                          (503, "type.googleapis.com/google.rpc.RetryInfo"))
 
-        self.assertEqual(self.error("PUT", "/v1/jobs", "{}")[0], 405)
+        status, answer = self.ask("PUT", "/v1/jobs", "{}")
+        self.assertEqual((status, answer["error"]["code"],
+                          answer["error"]["status"]),
+                         (405, 405, "UNIMPLEMENTED"))
+        large = os.path.join(self.folder, "large.json")
+        with open(large, "wb") as file:
+            file.write(b" " * (33 << 20))
+        self.assertEqual(self.error("POST", "/v1/plans", f"@{large}")[:2],
+                         (413, "INVALID_ARGUMENT"))
+        for bad in "a%00b", "a%zz", "%ff", "a%":
+            self.assertEqual(self.error("GET", f"/v1/jobs/{bad}")[:2],
+                             (400, "INVALID_ARGUMENT"), bad)
         self.assertEqual(self.error("GET", "/v1/nothing")[0], 404)
         self.assertEqual(self.error("POST", "/v1/jobs", "{")[0], 400)
         self.assertEqual(self.error("GET", "/v1/jobs?page_size=x")[0], 400)
@@ -178,14 +188,15 @@ class OpenTest(RestTest):
         self.ask("POST", "/v1/jobs", {"job_id": "a",
                                       "request": self.plan_request()})
         curl = subprocess.Popen(
-            ["curl", "--silent", "--noproxy", "*", "-X", "POST", "-H",
-             "Content-Type: application/json", self.url + "/v1/jobs/a:wait"],
-            stdout=subprocess.PIPE, text=True)
+            ["curl", "--silent", "--include", "--noproxy", "*", "-X", "POST",
+             "-H", "Content-Type: application/json",
+             self.url + "/v1/jobs/a:wait"], stdout=subprocess.PIPE, text=True)
         time.sleep(0.5)
         self.assertEqual(self.coordinator.end(15), 0)
-        answer = json.loads(curl.communicate(timeout=60)[0])
-        self.assertIn(answer.get("error", {}).get("status"),
-                      (None, "CANCELLED", "UNAVAILABLE"))
+        answer = curl.communicate(timeout=60)[0]
+        self.assertRegex(answer, r"HTTP/1.1 503 ")
+        self.assertIn("Retry-After: 1", answer)
+        self.assertIn('"status":"UNAVAILABLE"', answer)
 
 
 class SecuredTest(RestTest):
@@ -197,8 +208,10 @@ class SecuredTest(RestTest):
         authority = Authority(self.folder, "ca")
         cert, key = authority.issue("coordinator")
         self.ca = authority.cert
+        self.audit = os.path.join(self.folder, "audit.log")
         self.start(f"--auth_tokens_file={self.folder}/tokens.csv",
-                   f"--tls_cert_file={cert}", f"--tls_key_file={key}")
+                   f"--tls_cert_file={cert}", f"--tls_key_file={key}",
+                   f"--audit_log={self.audit}")
 
     def curl(self, *arguments):
         return super().curl("--cacert", self.ca, *arguments)
@@ -227,6 +240,22 @@ class SecuredTest(RestTest):
                                     token=ALICE)[0], 403)
         self.assertEqual(self.ask("POST", "/v1/tenants/team-a:erase", {},
                                   token=OLGA), (200, {"jobs": "1"}))
+
+    def test_the_audit_log_says_who_asked_from_where(self):
+        self.ask("GET", "/v1/jobs/a", token=ALICE)
+        # A line may follow the answer.
+        while not self.read("audit.log"):
+            time.sleep(0.01)
+        self.ask("GET", "/v1/jobs", token="x" * 20)
+        lines = [json.loads(line)
+                 for line in self.read("audit.log").splitlines()]
+        self.assertEqual([(line["message"], line["caller"], line["code"])
+                          for line in lines],
+                         [("/tangram.v1.Jobs/GetJob", "alice", "not_found"),
+                          ("/tangram.v1.Jobs/ListJobs", "",
+                           "unauthenticated")])
+        for line in lines:
+            self.assertRegex(line["peer"], r"^ipv4:127\.0\.0\.1:\d+$")
 
     def test_tokens_do_not_travel_in_plain_text(self):
         run = subprocess.run(

@@ -290,7 +290,9 @@ def soak(options, expected):
             problems.append(f"memory grew from {early[0]} to {late[0]} bytes")
         if late[1] > early[1] + 4:
             problems.append(f"open files grew from {early[1]} to {late[1]}")
-        print(f"{jobs} jobs: {'; '.join(problems) or 'ok'}", flush=True)
+        print(f"{jobs} jobs, {seen[0][0] / 1e6:.0f} MB after the first, "
+              f"{seen[-1][0] / 1e6:.0f} MB after the last: "
+              f"{'; '.join(problems) or 'ok'}", flush=True)
         return problems
     finally:
         service.remove()

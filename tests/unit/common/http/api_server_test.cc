@@ -24,12 +24,28 @@ using ::testing::StartsWith;
 
 class ApiServerTest : public ::testing::Test {
  protected:
-  void Start(ApiHandler handler) {
+  using Handle = std::function<void(ApiRequest, ApiReply)>;
+  void Start(Handle handle) {
     auto server = ApiServer::Start(
-        "127.0.0.1:0", {.max_body_bytes = 1000, .max_bodies_bytes = 5000},
-        std::move(handler));
+        "127.0.0.1:0",
+        {.max_body_bytes = 1000,
+         .max_account_bytes = 3000,
+         .max_bodies_bytes = 5000},
+        {.admit = Admit,
+         .handle = std::move(handle),
+         .refuse = [](int status, const std::string& why) {
+           return HttpResponse{.status = status,
+                               .body = absl::StrCat("<", why, ">")};
+         }});
     ASSERT_THAT(server, IsOk());
     server_ = *std::move(server);
+  }
+  static ApiAdmission Admit(const ApiRequest& request) {
+    EXPECT_EQ(request.body, "");
+    if (request.authorization == "Bearer stranger") {
+      return {.refusal = HttpResponse{.status = 401, .body = "who?"}};
+    }
+    return {.account = request.authorization};
   }
   int Connect() const {
     const int socket_fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -61,11 +77,28 @@ class ApiServerTest : public ::testing::Test {
     SendTo(socket_fd, request);
     return ReadAll(socket_fd);
   }
-  static std::string Post(const std::string& body) {
+  static std::string Post(const std::string& body,
+                          const std::string& caller = "t",
+                          const std::string& path = "/v1/jobs?a=b%20c&d=") {
     return absl::StrCat(
-        "POST /v1/jobs?a=b%20c&d= HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer "
-        "t\r\nContent-Type: application/json\r\nContent-Length: ",
+        "POST ", path, " HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ", caller,
+        "\r\nContent-Type: application/json\r\n"
+        "Content-Length: ",
         body.size(), "\r\n\r\n", body);
+  }
+  // Sends all of a body but its last byte.
+  int Hold(int64_t bytes, const std::string& caller) const {
+    const std::string request =
+        Post(std::string(static_cast<size_t>(bytes), 'x'), caller);
+    const int socket_fd = Connect();
+    SendTo(socket_fd, request.substr(0, request.size() - 1));
+    return socket_fd;
+  }
+  // Asks until the answer has this text.
+  void AskUntil(const std::string& request, const char* text) const {
+    while (Ask(request).find(text) == std::string::npos) {
+      std::this_thread::yield();
+    }
   }
 
   std::unique_ptr<ApiServer> server_;
@@ -86,6 +119,7 @@ TEST_F(ApiServerTest, TheHandlerGetsTheWholeRequest) {
                             {"a", "b c"}, {"d", ""}}));
   EXPECT_EQ(seen.authorization, "Bearer t");
   EXPECT_EQ(seen.content_type, "application/json");
+  EXPECT_THAT(seen.peer, StartsWith("ipv4:127.0.0.1:"));
   EXPECT_EQ(seen.body, "0123456789");
 }
 
@@ -140,23 +174,64 @@ TEST_F(ApiServerTest, LargeBodiesAreRefused) {
     ++num_handled;
     reply({});
   });
-  EXPECT_THAT(Ask(Post(std::string(1001, 'x'))), StartsWith("HTTP/1.1 413 "));
+  const std::string answer = Ask(Post(std::string(1001, 'x')));
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 413 "));
+  EXPECT_THAT(answer, HasSubstr("<body: too large; expected at most 1000"));
   EXPECT_EQ(num_handled, 0);
   EXPECT_THAT(Ask(Post(std::string(1000, 'x'))), StartsWith("HTTP/1.1 200 "));
-  // Those of all together: five wait for their last byte.
+}
+
+TEST_F(ApiServerTest, BodiesShareTheMemoryByAccount) {
+  Start([&](ApiRequest, const ApiReply& reply) { reply({}); });
   std::vector<int> sockets;
-  const std::string part = Post(std::string(1000, 'x'));
-  for (int i = 0; i < 5; ++i) {
-    sockets.push_back(Connect());
-    SendTo(sockets.back(), part.substr(0, part.size() - 1));
+  const std::string more(900, 'x');
+  // A body that is asked with in between may keep one of these out.
+  std::string answer;
+  while (answer.find("<too many large requests") == std::string::npos) {
+    sockets.push_back(Hold(1000, "one"));
+    answer = Ask(Post(more, "one"));
   }
-  while (Ask(Post(std::string(900, 'x'))).find("503") == std::string::npos) {
-    std::this_thread::yield();
+  // Others have room until that of all is used up.
+  EXPECT_THAT(Ask(Post(more, "two")), StartsWith("HTTP/1.1 200 "));
+  while (Ask(Post(more, "three")).find("HTTP/1.1 503 ") == std::string::npos) {
+    sockets.push_back(Hold(1000, "two"));
   }
   for (const int socket_fd : sockets) close(socket_fd);
-  while (Ask(Post(std::string(900, 'x'))).find("200 OK") == std::string::npos) {
-    std::this_thread::yield();
+  AskUntil(Post(more, "one"), "200 OK");
+}
+
+TEST_F(ApiServerTest, BodiesOfStrangersTakeNoMemory) {
+  int num_handled = 0;
+  Start([&](ApiRequest, const ApiReply& reply) {
+    ++num_handled;
+    reply({});
+  });
+  std::vector<int> sockets;
+  for (int i = 0; i < 10; ++i) sockets.push_back(Hold(1000, "stranger"));
+  // Larger than any body may be, and read to its end.
+  EXPECT_THAT(Ask(Post(std::string(100000, 'x'), "stranger")),
+              StartsWith("HTTP/1.1 401 "));
+  EXPECT_EQ(num_handled, 0);
+  EXPECT_THAT(Ask(Post(std::string(1000, 'x'))), StartsWith("HTTP/1.1 200 "));
+  for (const int socket_fd : sockets) close(socket_fd);
+}
+
+TEST_F(ApiServerTest, BadEscapesAreRefused) {
+  std::string path;
+  Start([&](ApiRequest request, const ApiReply& reply) {
+    path = request.path;
+    reply({});
+  });
+  for (const char* bad : {"/v1/jobs/a%00b", "/v1/jobs/a%0", "/v1/jobs/a%",
+                          "/v1/jobs/a%zz", "/v1/jobs/%ff", "/v1/jobs?a=%00",
+                          "/v1/jobs?%=1", "/v1/jobs?a=%c3%28"}) {
+    const std::string answer = Ask(Post("", "t", bad));
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 400 ")) << bad;
+    EXPECT_THAT(answer, HasSubstr("<path or query: a bad escape")) << bad;
   }
+  EXPECT_THAT(Ask(Post("", "t", "/v1/%6Aobs/a%2Fb%C3%A9")),
+              StartsWith("HTTP/1.1 200 "));
+  EXPECT_EQ(path, "/v1/jobs/a/b\u00e9");
 }
 
 }  // namespace

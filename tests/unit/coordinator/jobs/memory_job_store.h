@@ -232,7 +232,8 @@ class MemoryJobStore : public JobStore {
   absl::StatusOr<int> EndOverdue(int) override {
     return absl::UnimplementedError("");
   }
-  absl::StatusOr<std::optional<DueEvent>> TakeDueEvent() override {
+  absl::StatusOr<std::optional<DueEvent>> TakeDueEvent(
+      const EventTurn&) override {
     return absl::UnimplementedError("");
   }
   absl::Status SettleEvent(const std::string&) override {

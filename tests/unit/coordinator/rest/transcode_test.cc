@@ -14,7 +14,10 @@ namespace tangram {
 namespace {
 
 using ::tangram::testing::StatusIs;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
 
 class TranscodeTest : public ::testing::Test {
  protected:
@@ -115,6 +118,32 @@ TEST_F(TranscodeTest, AnswersAreJson) {
   EXPECT_THAT(*file, HasSubstr(R"("notes":["note"])"));
 }
 
+TEST_F(TranscodeTest, AMaskLeavesOutZerosToo) {
+  v1::Job job;
+  job.set_job_id("a");
+  job.mutable_error()->set_code(5);
+  const HttpRule& get = *FindHttpRule(rules_, "GET", "/v1/jobs/a").rule;
+  v1::GetJobRequest request;
+  for (const char* path : {"priority", "job_id", "error.code"}) {
+    request.mutable_read_mask()->add_paths(path);
+  }
+  const AnswerMask mask = ReadMaskOf(get, request.SerializeAsString());
+  const auto one = AnswerOf(get, job.SerializeAsString(), mask);
+  ASSERT_TRUE(one.ok());
+  EXPECT_EQ(*one, R"({"job_id":"a","priority":0,"error":{"code":5}})");
+
+  v1::ListJobsResponse page;
+  *page.add_jobs() = job;
+  const HttpRule& list = *FindHttpRule(rules_, "GET", "/v1/jobs").rule;
+  const auto all = AnswerOf(list, page.SerializeAsString(), {"state"});
+  ASSERT_TRUE(all.ok());
+  EXPECT_EQ(*all, R"({"jobs":[{"state":"UNKNOWN"}],"next_page_token":""})");
+
+  request.mutable_read_mask()->add_paths("*");
+  EXPECT_TRUE(ReadMaskOf(get, request.SerializeAsString()).empty());
+  EXPECT_TRUE(ReadMaskOf(get, "").empty());
+}
+
 TEST_F(TranscodeTest, ErrorsAreThoseOfGooglesApis) {
   const absl::Status status =
       absl::InvalidArgumentError("page_size: -1; expected 0 or more");
@@ -135,6 +164,14 @@ TEST_F(TranscodeTest, ErrorsAreThoseOfGooglesApis) {
         std::pair{absl::StatusCode::kInternal, 500}}) {
     EXPECT_EQ(ErrorResponse(absl::Status(code, "\xff"), "").status, http);
   }
+  EXPECT_THAT(response.headers, IsEmpty());
+  const HttpResponse away = ErrorResponse(absl::UnavailableError("away"), 503);
+  EXPECT_THAT(away.headers, ElementsAre(Pair("Retry-After", "1")));
+  const HttpResponse method =
+      ErrorResponse(absl::UnimplementedError("PUT /v1/jobs"), 405);
+  EXPECT_EQ(method.status, 405);
+  EXPECT_THAT(method.body, HasSubstr(R"("code":405)"));
+  EXPECT_THAT(method.body, HasSubstr(R"("status":"UNIMPLEMENTED")"));
 }
 
 }  // namespace

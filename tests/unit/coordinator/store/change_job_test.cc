@@ -305,22 +305,22 @@ TEST_P(JobSettingsTest, OnlyProgressMakesGoodLostCoordinators) {
 TEST_P(JobSettingsTest, TheWebhookOfAJobIsToldOfItsEnd) {
   Submit({.id = "quiet"});
   Submit({.id = "a", .webhook = "https://example.org/"});
-  EXPECT_THAT(store_->TakeDueEvent(), IsOkAndHolds(std::nullopt));
+  EXPECT_THAT(store_->TakeDueEvent({}), IsOkAndHolds(std::nullopt));
   End();
-  EXPECT_THAT(store_->TakeDueEvent(), IsOkAndHolds(std::nullopt));
+  EXPECT_THAT(store_->TakeDueEvent({}), IsOkAndHolds(std::nullopt));
   End();
-  ASSERT_OK_AND_ASSIGN(const auto first, store_->TakeDueEvent());
+  ASSERT_OK_AND_ASSIGN(const auto first, store_->TakeDueEvent({}));
   ASSERT_TRUE(first.has_value());
   EXPECT_EQ(first->job.id, "a");
   EXPECT_EQ(first->tries, 1);
-  EXPECT_THAT(store_->TakeDueEvent(), IsOkAndHolds(std::nullopt));
+  EXPECT_THAT(store_->TakeDueEvent({}), IsOkAndHolds(std::nullopt));
   now_s_ += 11;
-  ASSERT_OK_AND_ASSIGN(const auto second, store_->TakeDueEvent());
+  ASSERT_OK_AND_ASSIGN(const auto second, store_->TakeDueEvent({}));
   ASSERT_TRUE(second.has_value());
   EXPECT_EQ(second->tries, 2);
   ASSERT_THAT(store_->SettleEvent("a"), IsOk());
   now_s_ += 86400;
-  EXPECT_THAT(store_->TakeDueEvent(), IsOkAndHolds(std::nullopt));
+  EXPECT_THAT(store_->TakeDueEvent({}), IsOkAndHolds(std::nullopt));
 }
 
 TEST_P(JobSettingsTest, AWebhookIsTriedOnlySomeTimes) {
@@ -328,13 +328,35 @@ TEST_P(JobSettingsTest, AWebhookIsTriedOnlySomeTimes) {
   ASSERT_THAT(store_->Cancel("a"), IsOk());
   int tries = 0;
   for (int day = 0; day < 20; ++day) {
-    ASSERT_OK_AND_ASSIGN(const auto due, store_->TakeDueEvent());
+    ASSERT_OK_AND_ASSIGN(const auto due, store_->TakeDueEvent({}));
     if (due.has_value()) {
       EXPECT_EQ(due->tries, ++tries);
     }
     now_s_ += 86400;
   }
   EXPECT_EQ(tries, kMaxEventTries);
+}
+
+TEST_P(JobSettingsTest, TenantsTakeTurnsWithTheirWebhooks) {
+  for (const char* id : {"a/1", "a/2", "a/3", "b/1", "c/1", "c/2"}) {
+    Submit({.id = id, .webhook = "https://example.org/"});
+    ASSERT_THAT(store_->Cancel(id), IsOk());
+    now_s_ += 0.1;
+  }
+  EventTurn turn;
+  std::string order;
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_OK_AND_ASSIGN(const auto due, store_->TakeDueEvent(turn));
+    ASSERT_TRUE(due.has_value());
+    absl::StrAppend(&order, due->job.id, " ");
+    turn.last = due->job.share_key;
+  }
+  EXPECT_EQ(order, "a/1 b/1 c/1 a/2 c/2 ");
+  turn.busy = {"b", "a"};
+  EXPECT_THAT(store_->TakeDueEvent(turn), IsOkAndHolds(std::nullopt));
+  turn.busy = {"b"};
+  ASSERT_OK_AND_ASSIGN(const auto due, store_->TakeDueEvent(turn));
+  EXPECT_EQ(due->job.id, "a/3");
 }
 
 TEST_P(JobSettingsTest, AJobIsKeptAsLongAsItSays) {

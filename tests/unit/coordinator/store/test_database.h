@@ -27,7 +27,7 @@ inline std::string TestName() {
   return name;
 }
 
-// Removes what format 8 added to the tables of jobs.
+// Removes what formats 8 and 9 added to the tables of jobs.
 inline constexpr char kWithoutSettings[] = R"(
   DROP INDEX jobs_by_time;
   DROP INDEX jobs_of_key_by_time;
@@ -35,6 +35,7 @@ inline constexpr char kWithoutSettings[] = R"(
   DROP INDEX jobs_with_deadline;
   DROP INDEX jobs_kept;
   DROP INDEX jobs_to_tell;
+  DROP INDEX jobs_to_tell_of_key;
   DROP TABLE job_clock;
   ALTER TABLE jobs DROP COLUMN labels;
   ALTER TABLE jobs DROP COLUMN deadline_s;

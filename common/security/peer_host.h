@@ -1,5 +1,5 @@
-#ifndef TANGRAM_COORDINATOR_RPC_PEER_HOST_H_
-#define TANGRAM_COORDINATOR_RPC_PEER_HOST_H_
+#ifndef TANGRAM_COMMON_SECURITY_PEER_HOST_H_
+#define TANGRAM_COMMON_SECURITY_PEER_HOST_H_
 
 #include <string>
 
@@ -15,4 +15,4 @@ std::string PeerHost(absl::string_view peer);
 
 }  // namespace tangram
 
-#endif  // TANGRAM_COORDINATOR_RPC_PEER_HOST_H_
+#endif  // TANGRAM_COMMON_SECURITY_PEER_HOST_H_

@@ -1,4 +1,4 @@
-#include "coordinator/rpc/peer_host.h"
+#include "common/security/peer_host.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
