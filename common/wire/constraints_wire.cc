@@ -86,15 +86,17 @@ v1::PlanConstraints ToProto(const PlanConstraints& constraints) {
   }
   message.set_runtime(constraints.runtime);
   message.set_recompute(EncodeRecompute(constraints.recompute));
-  message.set_pp_degree(constraints.pp_degree);
-  message.set_ep_degree(constraints.ep_degree);
+  if (constraints.pp_degree > 0) message.set_pp_degree(constraints.pp_degree);
+  if (constraints.ep_degree > 0) message.set_ep_degree(constraints.ep_degree);
   if (constraints.zero_stage.has_value()) {
     message.set_zero_stage(*constraints.zero_stage);
   }
   if (constraints.schedule.has_value()) {
     message.set_schedule(ScheduleName(*constraints.schedule));
   }
-  message.set_virtual_stages(constraints.virtual_stages);
+  if (constraints.virtual_stages > 0) {
+    message.set_virtual_stages(constraints.virtual_stages);
+  }
   return message;
 }
 
