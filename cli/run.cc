@@ -5,11 +5,15 @@
 #include <utility>
 #include <variant>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "cli/args/command_line.h"
 #include "cli/commands/commands.h"
 #include "cli/planning/interrupt.h"
+#include "common/base/field_error.h"
 #include "common/base/printable_text.h"
 #include "common/base/status_macros.h"
 #include "nlohmann/json.hpp"
@@ -45,6 +49,22 @@ OutputFormat TakeFormat(std::vector<std::string>& arguments) {
   return format;
 }
 
+// Returns the error of a format that no command prints. `job trace` has formats
+// of its own, which it checks itself.
+absl::Status CheckFormat(const std::vector<std::string>& arguments) {
+  constexpr absl::string_view kOption = "--format";
+  if (absl::c_linear_search(arguments, "trace")) return absl::OkStatus();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    absl::string_view given = arguments[i];
+    if (!absl::ConsumePrefix(&given, kOption)) continue;
+    const bool is_apart = given.empty() && i + 1 < arguments.size();
+    if (is_apart) given = arguments[i + 1];
+    if (!is_apart && !absl::ConsumePrefix(&given, "=")) continue;
+    return FieldError(kOption, given, "text or json");
+  }
+  return absl::OkStatus();
+}
+
 void PrintError(const absl::Status& status, Console& console) {
   if (console.format == OutputFormat::kText) {
     console.err << "tangram: " << EscapedControls(status.message()) << "\n";
@@ -62,6 +82,7 @@ void PrintError(const absl::Status& status, Console& console) {
 }
 
 CommandResult RunCommand(std::vector<std::string> arguments, Console& console) {
+  TANGRAM_RETURN_IF_ERROR(CheckFormat(arguments));
   TANGRAM_ASSIGN_OR_RETURN(const Command command,
                            ParseCommandLine(std::move(arguments)));
   return std::visit([&](const auto& options) { return Run(options, console); },

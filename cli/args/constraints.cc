@@ -97,6 +97,14 @@ absl::StatusOr<std::optional<LayerRecompute>> ParseRecompute(
   return Bad("--recompute", *text, "none, selective or full");
 }
 
+absl::StatusOr<std::optional<PipelineSchedule>> ParseSchedule(
+    const std::optional<std::string>& text) {
+  if (!text.has_value()) return std::nullopt;
+  const std::optional<PipelineSchedule> known = FindSchedule(*text);
+  if (known.has_value()) return known;
+  return Bad("--schedule", *text, ScheduleNames());
+}
+
 }  // namespace
 
 absl::StatusOr<PlanConstraints> MakeConstraints(const ConstraintChoice& choice,
@@ -138,6 +146,12 @@ absl::StatusOr<PlanConstraints> MakeConstraints(const ConstraintChoice& choice,
                            ParseValues("--cp", choice.cp_degrees));
   TANGRAM_ASSIGN_OR_RETURN(constraints.recompute,
                            ParseRecompute(choice.recompute));
+  TANGRAM_ASSIGN_OR_RETURN(constraints.schedule,
+                           ParseSchedule(choice.schedule));
+  constraints.pp_degree = choice.pp_degree.value_or(0);
+  constraints.ep_degree = choice.ep_degree.value_or(0);
+  constraints.zero_stage = choice.zero_stage;
+  constraints.virtual_stages = choice.virtual_stages.value_or(0);
   TANGRAM_ASSIGN_OR_RETURN(constraints.max_stages,
                            ParseValues("--max-stages", choice.max_stages));
   for (const std::string& text : choice.pins) {

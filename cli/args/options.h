@@ -63,6 +63,11 @@ struct ConstraintChoice {
   std::string runtime;            // Empty: auto.
   // "none", "selective", "full"; empty: free.
   std::optional<std::string> recompute;
+  std::optional<int> pp_degree;
+  std::optional<int> ep_degree;
+  std::optional<int> zero_stage;
+  std::optional<int> virtual_stages;
+  std::optional<std::string> schedule;  // "1f1b".
 };
 
 // The questions about an answer, and how much of it is printed.

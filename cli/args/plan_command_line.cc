@@ -80,6 +80,27 @@ void AddConstraints(CLI::App& app, ConstraintChoice& constraints) {
               "What every layer recomputes: nothing, the attention core, or "
               "the whole layer [what is fastest]")
       ->type_name("none|selective|full");
+  AddOptional(app, "--pp", constraints.pp_degree,
+              "Divide the pipeline among this many groups of GPUs, exactly")
+      ->check(PositiveInteger())
+      ->type_name("N");
+  AddOptional(app, "--ep", constraints.ep_degree,
+              "Set the expert-parallel degree of every stage that has experts")
+      ->check(PositiveInteger())
+      ->type_name("N");
+  AddOptional(app, "--zero", constraints.zero_stage,
+              "What replicas of a stage shard: nothing (0), optimizer state "
+              "(1), gradients too (2), weights too (3) [what is fastest]")
+      ->check(WholeNumber(0, 3, "0, 1, 2 or 3"))
+      ->type_name("0|1|2|3");
+  AddOptional(app, "--schedule", constraints.schedule,
+              "The order of passes in the pipeline [what is fastest]")
+      ->type_name("1f1b|interleaved|gpipe|zb-h1");
+  AddOptional(app, "--vpp", constraints.virtual_stages,
+              "Chunks of the model on each group of GPUs: 1, or more with the "
+              "interleaved schedule [what is fastest]")
+      ->check(PositiveInteger())
+      ->type_name("N");
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "cli/commands/commands.h"
 #include "cli/files/output_files.h"
 #include "cli/files/plan_files.h"
+#include "cli/print/answer_json.h"
 #include "cli/print/print_plan.h"
 #include "cli/print/print_stages.h"
 #include "cli/print/table.h"
@@ -23,6 +24,8 @@
 
 namespace tangram {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 absl::Status WriteFiles(const std::string& folder,
                         const std::vector<ExportedFile>& exported) {
@@ -141,9 +144,34 @@ absl::Status PrintWhatRuns(const ExportOptions& options, PlanFile file,
   return absl::OkStatus();
 }
 
+// Prints an export as JSON. The files have their contents if they are not
+// written.
+void PrintExport(const ExportOptions& options, const FrameworkExport& exported,
+                 Console& console) {
+  Json files = Json::array();
+  for (const ExportedFile& file : exported.files) {
+    Json& added = files.emplace_back(Json{{"name", file.name}});
+    if (options.output_folder.empty()) {
+      added["content"] = file.content;
+    } else {
+      added["path"] = absl::StrCat(options.output_folder, "/", file.name);
+    }
+    added["executable"] = file.executable;
+  }
+  PrintJson({{"format_version", "tangram.export/v1"},
+             {"framework", options.target},
+             {"files", std::move(files)},
+             {"losses", exported.losses},
+             {"framework_losses", exported.framework_losses},
+             {"guards", exported.guards},
+             {"launch", exported.launch}},
+            console);
+}
+
 }  // namespace
 
 CommandResult Run(const ExportOptions& options, Console& console) {
+  const bool is_json = console.format == OutputFormat::kJson;
   const bool prints_files = options.output_folder.empty();
   // Beside files, standard output has nothing else.
   Console notes{.out = prints_files ? console.err : console.out,
@@ -163,17 +191,25 @@ CommandResult Run(const ExportOptions& options, Console& console) {
                            ExportWithAdvice(options.target, file));
   std::vector<std::string> losses = exported.losses;
   absl::c_copy(exported.framework_losses, std::back_inserter(losses));
-  PrintList(absl::StrCat("Lost in ", options.target), losses, notes);
-  TANGRAM_RETURN_IF_ERROR(PrintWhatRuns(options, file, exported, notes));
+  if (!is_json) {
+    PrintList(absl::StrCat("Lost in ", options.target), losses, notes);
+    TANGRAM_RETURN_IF_ERROR(PrintWhatRuns(options, file, exported, notes));
+  }
   if (!losses.empty() && !options.allow_lossy) {
     return WouldLose(options.target, file, exported);
+  }
+  if (!prints_files) {
+    TANGRAM_RETURN_IF_ERROR(WriteFiles(options.output_folder, exported.files));
+  }
+  if (is_json) {
+    PrintExport(options, exported, console);
+    return ExitCode::kOk;
   }
   if (prints_files) {
     for (const ExportedFile& shown : exported.files) {
       console.out << "==> " << shown.name << " <==\n" << shown.content;
     }
   } else {
-    TANGRAM_RETURN_IF_ERROR(WriteFiles(options.output_folder, exported.files));
     std::vector<std::string> names;
     for (const ExportedFile& written : exported.files) {
       names.push_back(absl::StrCat(options.output_folder, "/", written.name));

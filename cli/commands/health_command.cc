@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "cli/commands/commands.h"
+#include "cli/print/answer_json.h"
 #include "cli/remote/coordinator_channel.h"
 #include "common/base/status_macros.h"
 
@@ -67,6 +68,13 @@ CommandResult Run(const HealthOptions& options, Console& console) {
   if (response != kServing) {
     return absl::UnavailableError(absl::StrCat(
         "--coordinator: ", options.coordinator.address, " does not serve"));
+  }
+  if (console.format == OutputFormat::kJson) {
+    PrintJson({{"format_version", "tangram.health/v1"},
+               {"coordinator", options.coordinator.address},
+               {"serves", true}},
+              console);
+    return ExitCode::kOk;
   }
   console.out << options.coordinator.address << " serves\n";
   return ExitCode::kOk;

@@ -1,5 +1,7 @@
 #include "common/domain/pipeline_schedule.h"
 
+#include "absl/strings/str_join.h"
+
 namespace tangram {
 
 const char* ScheduleName(PipelineSchedule schedule) {
@@ -21,6 +23,13 @@ std::optional<PipelineSchedule> FindSchedule(absl::string_view name) {
     if (name == ScheduleName(schedule)) return schedule;
   }
   return std::nullopt;
+}
+
+std::string ScheduleNames() {
+  return absl::StrJoin(kPipelineSchedules, " or ",
+                       [](std::string* out, PipelineSchedule schedule) {
+                         *out += ScheduleName(schedule);
+                       });
 }
 
 }  // namespace tangram

@@ -2,6 +2,7 @@
 #define TANGRAM_COMMON_DOMAIN_PIPELINE_SCHEDULE_H_
 
 #include <optional>
+#include <string>
 
 #include "absl/strings/string_view.h"
 
@@ -29,6 +30,9 @@ inline constexpr PipelineSchedule kPipelineSchedules[] = {
 
 const char* ScheduleName(PipelineSchedule schedule);  // "1f1b"
 std::optional<PipelineSchedule> FindSchedule(absl::string_view name);
+
+// Returns all names, for messages: "gpipe or 1f1b or ...".
+std::string ScheduleNames();
 
 }  // namespace tangram
 

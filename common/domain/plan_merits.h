@@ -17,10 +17,13 @@ struct PlanMerits {
   double most_sync_s = 0;   // Largest synchronisation of a stage.
   int num_stages = 0;
   int max_trailing_stages = 0;
+  // Whether a plan of fewer stages is of no use in its place; see
+  // StageLimits::each_depth.
+  bool each_depth = false;
 };
 
 // `plan` must have a stage.
-PlanMerits MeritsOf(const SlicePlan& plan);
+PlanMerits MeritsOf(const SlicePlan& plan, bool each_depth = false);
 
 // The order of slice plans: returns whether `a` equals or beats `b` in every
 // respect. Reflexive and transitive.
@@ -31,7 +34,7 @@ bool AtLeastAsGood(const PlanMerits& a, const PlanMerits& b);
 std::vector<int> NonDominated(absl::Span<const PlanMerits> merits);
 
 // Drops the other plans. The order stays.
-void KeepNonDominated(std::vector<SlicePlan>& plans);
+void KeepNonDominated(std::vector<SlicePlan>& plans, bool each_depth = false);
 
 }  // namespace tangram
 

@@ -20,6 +20,17 @@ std::string Other(absl::string_view what, int found, int expected) {
   return absl::StrCat(what, " ", found, ", expected ", expected);
 }
 
+bool HasReplicas(const StageParallelism& parallelism) {
+  return parallelism.dp_degree * parallelism.cp_degree > 1;
+}
+
+// Returns whether a layer that the stage touches has experts.
+bool HoldsExperts(const StagePlan& stage, absl::Span<const LayerRun> runs) {
+  return !AllLayers(stage, runs, [](int, const LayerSpec& layer, OpMask) {
+    return !layer.is_moe();
+  });
+}
+
 // Returns whether all operators of transformer layers that the stage runs are
 // recomputed as demanded. A stage may hold a part of a layer.
 bool Recomputes(LayerRecompute demanded, const StagePlan& stage,
@@ -47,7 +58,13 @@ JoinedLimits Join(const StageLimits& a, const StageLimits& b) {
                       : b.max_stages == 0
                           ? a.max_stages
                           : std::min(a.max_stages, b.max_stages);
+  limits.each_depth = a.each_depth || b.each_depth;
+  limits.ep_degree = JoinDegrees(a.ep_degree, b.ep_degree, contradiction);
   limits.max_zero_stage = std::min(a.max_zero_stage, b.max_zero_stage);
+  contradiction |= a.zero_stage.has_value() && b.zero_stage.has_value() &&
+                   a.zero_stage != b.zero_stage;
+  limits.zero_stage = a.zero_stage.has_value() ? a.zero_stage : b.zero_stage;
+  contradiction |= limits.zero_stage.value_or(0) > limits.max_zero_stage;
   limits.no_sequence_parallel =
       a.no_sequence_parallel || b.no_sequence_parallel;
   limits.no_offload = a.no_offload || b.no_offload;
@@ -66,7 +83,10 @@ Fingerprint FingerprintOf(const StageLimits& limits) {
       .Add(limits.dp_degree)
       .Add(limits.gpus_per_stage)
       .Add(limits.max_stages)
+      .Add(limits.each_depth)
+      .Add(limits.ep_degree)
       .Add(limits.max_zero_stage)
+      .Add(limits.zero_stage.value_or(-1))
       .Add(limits.no_sequence_parallel)
       .Add(limits.no_offload)
       .Add(limits.residual_cuts)
@@ -74,6 +94,12 @@ Fingerprint FingerprintOf(const StageLimits& limits) {
       .Add(limits.recompute.has_value())
       .Add(static_cast<int>(limits.recompute.value_or(LayerRecompute::kNone)))
       .Finish();
+}
+
+int ZeroStageWithin(const StageLimits& limits,
+                    const StageParallelism& parallelism, int wanted) {
+  if (!HasReplicas(parallelism)) return 0;
+  return limits.zero_stage.value_or(std::min(wanted, limits.max_zero_stage));
 }
 
 OpMask MaskWithin(const StageLimits& limits, const LayerSpec& layer,
@@ -96,10 +122,20 @@ std::string WhyOutside(const StageLimits& limits, const StagePlan& stage,
   if (IsOther(limits.gpus_per_stage, p.num_gpus())) {
     return Other("GPUs in a stage", p.num_gpus(), limits.gpus_per_stage);
   }
+  // A stage without experts may have the degree of the others.
+  if (IsOther(limits.ep_degree, p.ep_degree) &&
+      (p.ep_degree > 1 || HoldsExperts(stage, runs))) {
+    return Other("ep", p.ep_degree, limits.ep_degree);
+  }
   // ZeRO has no effect without replicas.
-  if (p.zero_stage > limits.max_zero_stage && p.dp_degree * p.cp_degree > 1) {
-    return absl::StrCat("ZeRO stage ", p.zero_stage, ", expected at most ",
-                        limits.max_zero_stage);
+  if (HasReplicas(p)) {
+    if (p.zero_stage > limits.max_zero_stage) {
+      return absl::StrCat("ZeRO stage ", p.zero_stage, ", expected at most ",
+                          limits.max_zero_stage);
+    }
+    if (limits.zero_stage.value_or(p.zero_stage) != p.zero_stage) {
+      return Other("ZeRO stage", p.zero_stage, *limits.zero_stage);
+    }
   }
   if (limits.no_sequence_parallel && p.sequence_parallel && p.tp_degree > 1) {
     return "sequence parallelism, expected none";

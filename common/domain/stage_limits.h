@@ -20,7 +20,14 @@ struct StageLimits {
   int dp_degree = 0;
   int gpus_per_stage = 0;
   int max_stages = 0;  // In the slice.
+  // Answers have the best plans of each number of stages up to max_stages: one
+  // of fewer stages is no better for that.
+  bool each_depth = false;
+  int ep_degree = 0;  // Applies to stages that hold experts.
   int max_zero_stage = 3;
+  // The ZeRO stage of stages with replicas, which alone have something to
+  // shard. Empty: free.
+  std::optional<int> zero_stage;
   bool no_sequence_parallel = false;
   bool no_offload = false;
   // Stages begin and end where only the residual stream crosses, and recomputed
@@ -43,6 +50,11 @@ struct JoinedLimits {
 JoinedLimits Join(const StageLimits& a, const StageLimits& b);
 
 Fingerprint FingerprintOf(const StageLimits& limits);
+
+// Returns the ZeRO stage of a stage of such degrees that would have `wanted`
+// without limits. Without replicas, it is 0.
+int ZeroStageWithin(const StageLimits& limits,
+                    const StageParallelism& parallelism, int wanted);
 
 // Returns the mask of a layer that would recompute as `wanted` without limits.
 OpMask MaskWithin(const StageLimits& limits, const LayerSpec& layer,

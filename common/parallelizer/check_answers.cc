@@ -174,7 +174,7 @@ absl::Status CheckFeatures(const StagePlan& stage,
       {"tensor_parallel", p.tp_degree > 1, may.tensor_parallel},
       {"context_parallel", p.cp_degree > 1, may.context_parallel},
       {"expert_parallel", p.ep_degree > 1, may.expert_parallel},
-      {"zero", p.zero_stage > 0, may.zero},
+      {"zero", p.zero_stage > 0 && !limits.zero_stage.has_value(), may.zero},
       {"recompute", recomputes && !limits.recompute.has_value(), may.recompute},
       {"offload", !stage.offload.none(), may.offload},
   };

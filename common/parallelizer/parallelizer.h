@@ -29,7 +29,7 @@ struct ParallelizerFeatures {
   bool gradient_accumulation = false;
   bool recompute = false;  // Beyond what StageLimits demand.
   bool offload = false;
-  bool zero = false;
+  bool zero = false;        // Likewise.
   bool moe_models = false;  // Accepts mixture-of-experts layers.
 
   bool operator==(const ParallelizerFeatures&) const = default;

@@ -13,17 +13,21 @@ absl::StatusOr<PipelinePlan> FitPlan(const PipelineRules& rules,
   if (rules.fit) {
     TANGRAM_ASSIGN_OR_RETURN(fitted, rules.fit(request, plan));
   }
+  const auto refuse = [&](absl::string_view has, absl::string_view why) {
+    return absl::InvalidArgumentError(
+        rules.runtime == nullptr
+            ? absl::StrCat(has, why)
+            : absl::StrCat(rules.runtime->name, " runs ", why));
+  };
+  const std::string not_asked = WhyNotAsked(request.constraints, fitted);
+  if (!not_asked.empty()) return refuse("the plan has ", not_asked);
   const StageLimits limits = LimitsOfAllStages(request.constraints);
   if (limits.none()) return fitted;
   const ModelSlice whole =
       MakeSlice({0, request.model.num_layers()}, request.model.layers);
   for (const PlacedStage& stage : fitted.stages) {
     const std::string why = WhyOutside(limits, stage.plan, whole.runs);
-    if (why.empty()) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        rules.runtime == nullptr ? "a stage has "
-                                 : absl::StrCat(rules.runtime->name, " runs "),
-        why));
+    if (!why.empty()) return refuse("a stage has ", why);
   }
   return fitted;
 }

@@ -53,8 +53,8 @@ struct PipelineRules {
 };
 
 // Returns the plan that runs for `plan`: what `rules.fit` makes of it. Errors:
-// those of `fit`, and kInvalidArgument if its stages are not within the limits
-// that the request sets on all stages.
+// those of `fit`, and kInvalidArgument if it or its stages are not what the
+// constraints of the request demand of all pipelines and stages.
 absl::StatusOr<PipelinePlan> FitPlan(const PipelineRules& rules,
                                      const PlanRequest& request,
                                      const PipelinePlan& plan);

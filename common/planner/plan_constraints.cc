@@ -22,6 +22,39 @@ std::string Describe(const LayerPin& pin) {
       OnIsland(pin.island));
 }
 
+// A constraint of which there is one, and how to drop it.
+struct Single {
+  std::string text;
+  void (*drop)(PlanConstraints&);
+};
+
+// Returns those that are given, without runtime and recomputation.
+std::vector<Single> SinglesOf(const PlanConstraints& constraints) {
+  std::vector<Single> singles;
+  if (constraints.pp_degree > 0) {
+    singles.push_back({absl::StrCat("pp ", constraints.pp_degree),
+                       [](PlanConstraints& c) { c.pp_degree = 0; }});
+  }
+  if (constraints.schedule.has_value()) {
+    singles.push_back(
+        {absl::StrCat("schedule ", ScheduleName(*constraints.schedule)),
+         [](PlanConstraints& c) { c.schedule.reset(); }});
+  }
+  if (constraints.virtual_stages > 0) {
+    singles.push_back({absl::StrCat("vpp ", constraints.virtual_stages),
+                       [](PlanConstraints& c) { c.virtual_stages = 0; }});
+  }
+  if (constraints.ep_degree > 0) {
+    singles.push_back({absl::StrCat("ep ", constraints.ep_degree),
+                       [](PlanConstraints& c) { c.ep_degree = 0; }});
+  }
+  if (constraints.zero_stage.has_value()) {
+    singles.push_back({absl::StrCat("zero ", *constraints.zero_stage),
+                       [](PlanConstraints& c) { c.zero_stage.reset(); }});
+  }
+  return singles;
+}
+
 // Erases element `index` of `list`, if it has so many. Otherwise counts the
 // elements off `index`. Returns whether it has erased one.
 template <typename T>
@@ -65,11 +98,53 @@ std::vector<std::string> DescribeConstraints(
     all.push_back(
         absl::StrCat("recompute ", RecomputeName(*constraints.recompute)));
   }
+  for (const Single& single : SinglesOf(constraints)) {
+    all.push_back(single.text);
+  }
   return all;
 }
 
 StageLimits LimitsOfAllStages(const PlanConstraints& constraints) {
-  return {.recompute = constraints.recompute};
+  return {.ep_degree = constraints.ep_degree,
+          .zero_stage = constraints.zero_stage,
+          .recompute = constraints.recompute};
+}
+
+std::optional<PipelineSchedule> DemandedSchedule(
+    const PlanConstraints& constraints) {
+  if (constraints.schedule.has_value()) return constraints.schedule;
+  if (constraints.virtual_stages > 1) return PipelineSchedule::kInterleaved;
+  return std::nullopt;
+}
+
+bool DemandsRescheduling(const PlanConstraints& constraints) {
+  return DemandedSchedule(constraints).value_or(PipelineSchedule::kOneFOneB) !=
+         PipelineSchedule::kOneFOneB;
+}
+
+std::string WhyNotAsked(const PlanConstraints& constraints,
+                        const PipelinePlan& plan) {
+  const auto is_other = [](int asked_for, int found) {
+    return asked_for > 0 && asked_for != found;
+  };
+  if (is_other(constraints.pp_degree, plan.num_devices())) {
+    return absl::StrCat("pp ", plan.num_devices(), ", expected ",
+                        constraints.pp_degree);
+  }
+  const std::optional<PipelineSchedule> schedule =
+      DemandedSchedule(constraints);
+  if (schedule.has_value() && *schedule != plan.schedule) {
+    return absl::StrCat("schedule ", ScheduleName(plan.schedule), ", expected ",
+                        ScheduleName(*schedule));
+  }
+  if (schedule.has_value() && !plan.warm_up_passes.empty()) {
+    return "more warm-up passes, expected those of 1f1b";
+  }
+  if (is_other(constraints.virtual_stages, plan.virtual_stages)) {
+    return absl::StrCat("vpp ", plan.virtual_stages, ", expected ",
+                        constraints.virtual_stages);
+  }
+  return "";
 }
 
 bool NamesIslands(const PlanConstraints& constraints) {
@@ -91,10 +166,12 @@ PlanConstraints Without(PlanConstraints constraints, size_t index) {
       !EraseAt(index, constraints.cp_degrees) &&
       !EraseAt(index, constraints.max_stages) &&
       !EraseAt(index, constraints.pins)) {
-    if (index == 0 && !constraints.runtime.empty()) {
+    if (!constraints.runtime.empty() && index-- == 0) {
       constraints.runtime.clear();
-    } else {
+    } else if (constraints.recompute.has_value() && index-- == 0) {
       constraints.recompute.reset();
+    } else {
+      SinglesOf(constraints)[index].drop(constraints);
     }
   }
   return constraints;

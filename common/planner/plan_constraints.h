@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "common/domain/pipeline_plan.h"
+#include "common/domain/pipeline_schedule.h"
 #include "common/domain/recompute_masks.h"
 #include "common/domain/stage_limits.h"
 
@@ -49,6 +51,15 @@ struct PlanConstraints {
   // The recomputation of every transformer layer. Empty: whatever is
   // fastest.
   std::optional<LayerRecompute> recompute;
+  // Every pipeline has them: its devices, the order of passes, and the chunks
+  // of the model on each device. 0 or empty: free. 1F1B is the plain one,
+  // without more warm-up passes.
+  int pp_degree = 0;
+  std::optional<PipelineSchedule> schedule;
+  int virtual_stages = 0;
+  // Every stage has them; see StageLimits.
+  int ep_degree = 0;
+  std::optional<int> zero_stage;
 
   bool none() const { return *this == PlanConstraints(); }
   // Whether a search for each framework is part of the answer.
@@ -65,6 +76,20 @@ std::vector<std::string> DescribeConstraints(
 
 // Returns the limits that the constraints set on every stage, on any island.
 StageLimits LimitsOfAllStages(const PlanConstraints& constraints);
+
+// Returns the schedule that the constraints demand, by its name or by a number
+// of chunks. Empty: free.
+std::optional<PipelineSchedule> DemandedSchedule(
+    const PlanConstraints& constraints);
+
+// Returns whether the constraints demand another schedule than 1F1B, under
+// which plans are composed.
+bool DemandsRescheduling(const PlanConstraints& constraints);
+
+// Returns why a pipeline as a whole is not as the constraints demand: "3
+// pipeline stages, expected 4". Empty if it is.
+std::string WhyNotAsked(const PlanConstraints& constraints,
+                        const PipelinePlan& plan);
 
 // Returns whether a constraint is about an island. Its number or name may be
 // that of another island once islands are divided or nodes are left out.

@@ -209,6 +209,9 @@ v1::StageLimits ToProto(const StageLimits& limits) {
   message.set_residual_cuts(limits.residual_cuts);
   message.set_closed_recompute(limits.closed_recompute);
   message.set_recompute(EncodeRecompute(limits.recompute));
+  message.set_ep_degree(limits.ep_degree);
+  if (limits.zero_stage.has_value()) message.set_zero_stage(*limits.zero_stage);
+  message.set_each_depth(limits.each_depth);
   return message;
 }
 
@@ -218,6 +221,8 @@ absl::StatusOr<StageLimits> FromProto(const v1::StageLimits& message) {
                      .dp_degree = message.dp_degree(),
                      .gpus_per_stage = message.gpus_per_stage(),
                      .max_stages = message.max_stages(),
+                     .each_depth = message.each_depth(),
+                     .ep_degree = message.ep_degree(),
                      .no_sequence_parallel = message.no_sequence_parallel(),
                      .no_offload = message.no_offload(),
                      .residual_cuts = message.residual_cuts(),
@@ -227,13 +232,16 @@ absl::StatusOr<StageLimits> FromProto(const v1::StageLimits& message) {
   if (message.has_max_zero_stage()) {
     limits.max_zero_stage = message.max_zero_stage();
   }
+  if (message.has_zero_stage()) limits.zero_stage = message.zero_stage();
   TANGRAM_RETURN_IF_ERROR(FirstError(
       {CheckNotNegative("tp_degree", limits.tp_degree, kMaxGpus),
        CheckNotNegative("cp_degree", limits.cp_degree, kMaxGpus),
        CheckNotNegative("dp_degree", limits.dp_degree, kMaxGpus),
        CheckNotNegative("gpus_per_stage", limits.gpus_per_stage, kMaxGpus),
        CheckNotNegative("max_stages", limits.max_stages, kMaxGpus),
-       CheckNotNegative("max_zero_stage", limits.max_zero_stage, 3)}));
+       CheckNotNegative("ep_degree", limits.ep_degree, kMaxGpus),
+       CheckNotNegative("max_zero_stage", limits.max_zero_stage, 3),
+       CheckNotNegative("zero_stage", limits.zero_stage.value_or(0), 3)}));
   return limits;
 }
 

@@ -6,6 +6,7 @@
 #include "common/base/status_macros.h"
 #include "common/wire/field_checks.h"
 #include "common/wire/recompute_wire.h"
+#include "common/wire/schedule_wire.h"
 #include "tangram/v1/plan.pb.h"
 
 namespace tangram {
@@ -85,11 +86,37 @@ v1::PlanConstraints ToProto(const PlanConstraints& constraints) {
   }
   message.set_runtime(constraints.runtime);
   message.set_recompute(EncodeRecompute(constraints.recompute));
+  if (constraints.pp_degree > 0) message.set_pp_degree(constraints.pp_degree);
+  if (constraints.ep_degree > 0) message.set_ep_degree(constraints.ep_degree);
+  if (constraints.zero_stage.has_value()) {
+    message.set_zero_stage(*constraints.zero_stage);
+  }
+  if (constraints.schedule.has_value()) {
+    message.set_schedule(ScheduleName(*constraints.schedule));
+  }
+  if (constraints.virtual_stages > 0) {
+    message.set_virtual_stages(constraints.virtual_stages);
+  }
   return message;
 }
 
 absl::StatusOr<PlanConstraints> FromProto(const v1::PlanConstraints& message) {
-  PlanConstraints constraints{.runtime = message.runtime()};
+  PlanConstraints constraints{.runtime = message.runtime(),
+                              .pp_degree = message.pp_degree(),
+                              .virtual_stages = message.virtual_stages(),
+                              .ep_degree = message.ep_degree()};
+  if (message.has_zero_stage()) constraints.zero_stage = message.zero_stage();
+  TANGRAM_RETURN_IF_ERROR(
+      FirstError({CheckNotNegative("pp_degree", message.pp_degree(), kMaxGpus),
+                  CheckNotNegative("ep_degree", message.ep_degree(), kMaxGpus),
+                  CheckNotNegative("zero_stage", message.zero_stage(), 3),
+                  CheckNotNegative("virtual_stages", message.virtual_stages(),
+                                   kMaxLayers)}));
+  if (!message.schedule().empty()) {
+    TANGRAM_ASSIGN_OR_RETURN(
+        constraints.schedule,
+        DecodeScheduleName("schedule", message.schedule()));
+  }
   TANGRAM_RETURN_IF_ERROR(
       CheckLength("runtime", message.runtime(), kMaxNameBytes));
   TANGRAM_ASSIGN_OR_RETURN(

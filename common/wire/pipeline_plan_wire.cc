@@ -12,6 +12,7 @@
 #include "common/base/status_macros.h"
 #include "common/wire/field_checks.h"
 #include "common/wire/mixed_stage_wire.h"
+#include "common/wire/schedule_wire.h"
 #include "common/wire/slice_plan_wire.h"
 #include "tangram/v1/plan.pb.h"
 
@@ -139,17 +140,8 @@ void EncodeSchedule(const PipelinePlan& plan, v1::PipelinePlan& message) {
 absl::Status DecodeSchedule(const v1::PipelinePlan& message,
                             PipelinePlan& plan) {
   if (message.has_schedule()) {
-    const std::optional<PipelineSchedule> known =
-        FindSchedule(message.schedule());
-    if (!known.has_value()) {
-      return FieldError("schedule",
-                        absl::StrCat("\"", message.schedule(), "\""),
-                        absl::StrJoin(kPipelineSchedules, " or ",
-                                      [](std::string* out, auto schedule) {
-                                        *out += ScheduleName(schedule);
-                                      }));
-    }
-    plan.schedule = *known;
+    TANGRAM_ASSIGN_OR_RETURN(
+        plan.schedule, DecodeScheduleName("schedule", message.schedule()));
   }
   for (const int passes : message.warm_up().passes()) {
     TANGRAM_RETURN_IF_ERROR(

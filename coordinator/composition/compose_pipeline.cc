@@ -357,6 +357,7 @@ class Pass {
       tail.optimistic = true;
     }
     const bool complete = placed.atoms.begin == 0;
+    if (complete && tail.num_stages < problem_.min_stages) return;
     const double least_s = complete
                                ? IterationSeconds(tail)
                                : LeastSeconds(placed.atoms.begin, key, tail);
@@ -376,7 +377,8 @@ class Pass {
   // dominated. Returns whether it was added.
   bool Insert(Tail added, std::vector<Tail>& set) {
     const auto law = [this](const Tail& a, const Tail& b) {
-      return Dominates(a, b, rules_.stages_told_apart);
+      return Dominates(a, b, rules_.stages_told_apart) &&
+             (problem_.min_stages == 0 || a.num_stages == b.num_stages);
     };
     if (problem_.keep == 1) return InsertNonDominated(added, law, set);
     for (const Tail& other : set) {

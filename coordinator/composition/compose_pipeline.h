@@ -52,7 +52,9 @@ struct ComposeProblem {
   double incumbent_s = kInfinity;
   // Consider only compositions that use all of these islands (a bit each).
   uint32_t required_islands = 0;
-  // The most stages of the whole pipeline.
+  // The fewest and the most stages of the whole pipeline. With a least number,
+  // partial pipelines of unlike numbers are not compared.
+  int min_stages = 0;
   int max_stages = std::numeric_limits<int>::max();
   // True if the whole pipeline may have this many GPUs; empty: any number.
   std::function<bool(int num_gpus)> accepts_gpus;

@@ -20,6 +20,7 @@
 #include "absl/strings/str_split.h"
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
+#include "common/http/http_status.h"
 #include "common/wire/error_details.h"
 #include "tangram/v1/error_details.pb.h"
 
@@ -185,38 +186,6 @@ absl::Status SetPath(pb::Message& whole, const std::string& path,
   }
   return FieldError("query", absl::StrCat("\"", path, "\""),
                     "a field of one value");
-}
-
-int HttpStatusOf(absl::StatusCode code) {
-  switch (code) {
-    case absl::StatusCode::kOk:
-      return 200;
-    case absl::StatusCode::kInvalidArgument:
-    case absl::StatusCode::kFailedPrecondition:
-    case absl::StatusCode::kOutOfRange:
-      return 400;
-    case absl::StatusCode::kUnauthenticated:
-      return 401;
-    case absl::StatusCode::kPermissionDenied:
-      return 403;
-    case absl::StatusCode::kNotFound:
-      return 404;
-    case absl::StatusCode::kAborted:
-    case absl::StatusCode::kAlreadyExists:
-      return 409;
-    case absl::StatusCode::kResourceExhausted:
-      return 429;
-    case absl::StatusCode::kCancelled:
-      return 499;
-    case absl::StatusCode::kUnimplemented:
-      return 501;
-    case absl::StatusCode::kUnavailable:
-      return 503;
-    case absl::StatusCode::kDeadlineExceeded:
-      return 504;
-    default:
-      return 500;
-  }
 }
 
 v1::RpcStatus ReadDetails(absl::string_view bytes) {

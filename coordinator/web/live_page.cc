@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
+#include "common/http/http_status.h"
 #include "common/security/channel.h"
 #include "common/wire/message_json.h"
 #include "coordinator/rpc/job_names.h"
@@ -27,24 +28,6 @@ namespace {
 constexpr int kNewestJobs = 100;
 constexpr absl::string_view kReports = "/api/reports/";
 
-int HttpStatus(const absl::Status& status) {
-  switch (status.code()) {
-    case absl::StatusCode::kUnauthenticated:
-      return 401;
-    case absl::StatusCode::kPermissionDenied:
-      return 403;
-    case absl::StatusCode::kNotFound:
-      return 404;
-    case absl::StatusCode::kFailedPrecondition:
-      return 409;
-    case absl::StatusCode::kUnavailable:
-    case absl::StatusCode::kResourceExhausted:
-      return 503;
-    default:
-      return 500;
-  }
-}
-
 absl::StatusOr<std::string> ToJson(const google::protobuf::Message& message) {
   return MessageToJson(message, DefaultValues::kWrite);
 }
@@ -54,7 +37,7 @@ HttpResponse Respond(const absl::StatusOr<std::string>& json) {
   v1::JobError error;
   error.set_code(static_cast<int>(json.status().code()));
   error.set_message(std::string(json.status().message()));
-  return {.status = HttpStatus(json.status()),
+  return {.status = HttpStatusOf(json.status().code()),
           .body = ToJson(error).value_or("{}")};
 }
 

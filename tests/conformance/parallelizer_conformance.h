@@ -479,6 +479,7 @@ TEST_P(ParallelizerConformanceTest, KeepsToTheLimitsOfTheIsland) {
         StageLimits{.gpus_per_stage = 4}, StageLimits{.max_stages = 2},
         StageLimits{
             .cp_degree = 1, .max_zero_stage = 0, .no_sequence_parallel = true},
+        StageLimits{.zero_stage = 0}, StageLimits{.zero_stage = 1},
         StageLimits{.recompute = LayerRecompute::kNone},
         StageLimits{.recompute = LayerRecompute::kAttentionCore},
         StageLimits{.recompute = LayerRecompute::kWholeLayer}}) {

@@ -272,6 +272,35 @@ TEST_P(PlannerConformanceTest, EveryLayerRecomputesAsDemanded) {
   }
 }
 
+TEST_P(PlannerConformanceTest, PipelinesAreAsDemanded) {
+  if (!planner().features.constraints) return;
+  const PlanConstraints all[] = {
+      {.pp_degree = 3},
+      {.pp_degree = 2, .zero_stage = 1},
+      {.pp_degree = 2, .schedule = PipelineSchedule::kGpipe},
+      {.pp_degree = 2, .virtual_stages = 2}};
+  for (const PlanConstraints& constraints : all) {
+    SCOPED_TRACE(DescribeConstraints(constraints).front());
+    PlanRequest request =
+        TestRequest({GroupOf("a", "V100-16", 1, 4), GroupOf("b", "T4", 1, 4)});
+    request.constraints = constraints;
+    const std::vector<LayerRun> runs =
+        MakeSlice({0, request.model.num_layers()}, request.model.layers).runs;
+    ASSERT_OK_AND_ASSIGN(const PlanResult result, Plan(request));
+    if (!result.plan.has_value()) {
+      // A parallelizer may know no stages of such sizes.
+      EXPECT_FALSE(planner().features.heterogeneous)
+          << result.infeasible->reason;
+      continue;
+    }
+    EXPECT_EQ(WhyNotAsked(constraints, *result.plan), "");
+    for (const PlacedStage& stage : result.plan->stages) {
+      EXPECT_EQ(WhyOutside(LimitsOfAllStages(constraints), stage.plan, runs),
+                "");
+    }
+  }
+}
+
 TEST_P(PlannerConformanceTest, KeepsLimitsOfStages) {
   if (!planner().features.constraints) return;
   PlanRequest request = TestRequest({GroupOf("a", "V100-16", 2, 4)});

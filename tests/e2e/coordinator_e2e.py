@@ -64,6 +64,9 @@ class CoordinatorTest(Folder):
     def test_is_healthy(self):
         shown = self.tangram("health", "--coordinator", self.address)
         self.assertIn("serves", shown)
+        self.assertTrue(json.loads(self.tangram(
+            "health", "--coordinator", self.address, "--format",
+            "json"))["serves"])
 
     def test_sizes_that_cannot_be_are_refused(self):
         # 2^63 bytes = 8796093022208 MB.

@@ -83,6 +83,23 @@ class JsonTest(Folder):
         self.fails(BAD_INPUT, "--global-batch: 0; expected", "plan", *CLUSTER,
                    "--model", "gpt3-1.3b", "--global-batch", "16,0")
 
+    def test_export(self):
+        self.tangram("plan", *CLUSTER, *JOB[:-2], "--runtime", "alpa", "-o",
+                     "plan.json")
+        export = ("export", "plan.json", "--to", "alpa", "--allow-lossy")
+        shown = self.answer(OK, *export)
+        written = self.answer(OK, *export, "-o", "launch")
+        self.assertEqual([file["name"] for file in shown["files"]],
+                         [file["name"] for file in written["files"]])
+        for file, other in zip(shown["files"], written["files"]):
+            self.assertEqual(self.read(other["path"]), file["content"])
+        self.assertTrue(shown["launch"])
+
+    def test_unknown_formats_are_named(self):
+        for arguments in (["plan", "--format", "xml"], ["--format=xml"]):
+            self.fails(BAD_INPUT, "--format: xml; expected text or json",
+                       *arguments)
+
     def test_catalogues(self):
         self.assertTrue(self.answer(OK, "islands", *CLUSTER)["islands"])
         for command in ("models", "devices", "planners", "parallelizers"):

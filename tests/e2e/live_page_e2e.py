@@ -124,7 +124,7 @@ class OpenTest(LivePage):
                       ("QUEUED", "ISLANDS", "PROFILING", "ENUMERATION",
                        "SLICE_PLANS"))
         status, _, body = self.ask("/api/reports/long")
-        self.assertEqual(status, 409)
+        self.assertEqual(status, 400)
         self.assertIn("expected one that succeeded",
                       json.loads(body)["message"])
         self.tangram("job", "cancel", "long", "--coordinator",

@@ -76,7 +76,8 @@ std::optional<Evaluation> CandidateJudge::Play(const PipelinePlan& plan,
 bool CandidateJudge::IsWithin(const PipelinePlan& plan) const {
   const int wanted = problem_.request.pipeline_microbatch_size;
   if (!allowed_.ok() || plan.num_stages() > allowed_->max_stages ||
-      (wanted > 0 && plan.pipeline_microbatch_size != wanted)) {
+      (wanted > 0 && plan.pipeline_microbatch_size != wanted) ||
+      !WhyNotAsked(problem_.request.constraints, plan).empty()) {
     return false;
   }
   std::vector<int> num_stages(islands_.size());

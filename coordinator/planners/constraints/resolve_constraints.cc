@@ -167,6 +167,63 @@ absl::Status ApplyMaxStages(const PlanConstraints& constraints,
   return absl::OkStatus();
 }
 
+// A pipeline of pp stages has at most so many on each island. Any number there
+// may be of use.
+absl::Status ApplyPp(const PlanConstraints& constraints, int num_gpus,
+                     IslandRules& rules) {
+  const int pp = constraints.pp_degree;
+  if (pp == 0) return absl::OkStatus();
+  if (pp < 0 || pp > num_gpus) {
+    return Bad(
+        "pp_degree", absl::StrCat(pp),
+        absl::StrCat("a positive integer, at most the ", num_gpus, " GPUs"));
+  }
+  if (pp > rules.max_stages) {
+    return Bad("pp_degree", absl::StrCat(pp),
+               absl::StrCat("at most max_stages, ", rules.max_stages));
+  }
+  rules.min_stages = rules.max_stages = pp;
+  for (StageLimits& limits : rules.limits) {
+    limits.each_depth = true;
+    limits.max_stages =
+        limits.max_stages == 0 ? pp : std::min(limits.max_stages, pp);
+  }
+  return absl::OkStatus();
+}
+
+// Checks what can be said of degrees and chunks without a plan.
+absl::Status CheckScalars(const PlanConstraints& constraints) {
+  if (constraints.zero_stage.has_value() &&
+      (*constraints.zero_stage < 0 || *constraints.zero_stage > 3)) {
+    return Bad("zero_stage", absl::StrCat(*constraints.zero_stage),
+               "0, 1, 2 or 3");
+  }
+  if (constraints.ep_degree < 0) {
+    return Bad("ep_degree", absl::StrCat(constraints.ep_degree),
+               "a positive integer");
+  }
+  const int chunks = constraints.virtual_stages;
+  if (chunks < 0) {
+    return Bad("virtual_stages", absl::StrCat(chunks), "a positive integer");
+  }
+  const bool interleaves =
+      DemandedSchedule(constraints) == PipelineSchedule::kInterleaved;
+  if (chunks > 1 && !interleaves) {
+    return Bad("virtual_stages", absl::StrCat(chunks),
+               absl::StrCat("1, as the schedule is ",
+                            ScheduleName(*constraints.schedule),
+                            " and not interleaved"));
+  }
+  if (chunks == 1 && interleaves) {
+    return Bad("virtual_stages", "1",
+               "at least 2, as the schedule is interleaved");
+  }
+  if (interleaves && constraints.pp_degree == 1) {
+    return Bad("pp_degree", "1", "at least 2, as the schedule is interleaved");
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<int>> ExcludedNodes(
@@ -233,6 +290,7 @@ std::vector<int> ConstraintMarks(const PlanConstraints& constraints,
 absl::StatusOr<IslandRules> ResolveConstraints(
     const PlanConstraints& constraints, const Cluster& cluster, int num_layers,
     absl::Span<const Island> islands) {
+  TANGRAM_RETURN_IF_ERROR(CheckScalars(constraints));
   const IslandNames names(cluster, islands);
   IslandRules rules{.usable = names.all(),
                     .limits = std::vector<StageLimits>(
@@ -256,6 +314,7 @@ absl::StatusOr<IslandRules> ResolveConstraints(
                                       GeneralFirst(constraints.cp_degrees),
                                       names, &StageLimits::cp_degree, rules));
   TANGRAM_RETURN_IF_ERROR(ApplyMaxStages(constraints, names, rules));
+  TANGRAM_RETURN_IF_ERROR(ApplyPp(constraints, cluster.num_gpus(), rules));
   TANGRAM_RETURN_IF_ERROR(
       ApplyPins(constraints.pins, num_layers, names, rules));
   return rules;

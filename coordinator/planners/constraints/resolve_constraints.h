@@ -21,7 +21,8 @@ struct IslandRules {
   // [island][layer]: the layers before `layer` that pins keep off the island.
   // Empty without pins.
   std::vector<std::vector<int>> kept_off;
-  int max_stages = std::numeric_limits<int>::max();  // In the whole pipeline.
+  int min_stages = 0;  // In the whole pipeline.
+  int max_stages = std::numeric_limits<int>::max();
 
   bool IsUsable(int island) const { return usable >> island & 1; }
   // Returns whether layers [begin_layer, end_layer) may run on `island`, in

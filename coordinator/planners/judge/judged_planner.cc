@@ -211,7 +211,9 @@ class Judge {
   std::optional<Refusal> Play(KeptPlan& played) {
     PipelinePlan& plan = played.proposal.plan;
     absl::StatusOr<PipelinePlan> fitted =
-        FitPlan(options_.rules, request_, plan);
+        options_.reschedule ? options_.reschedule(request_, plan, observer_)
+                            : FitPlan(options_.rules, request_, plan);
+    stopped_ = absl::IsCancelled(fitted.status());
     if (!fitted.ok()) return RefusalOf(fitted.status());
     plan = *std::move(fitted);
     absl::StatusOr<Evaluation> evaluation =
@@ -225,6 +227,10 @@ class Judge {
   std::optional<Refusal> PlayReplicated(KeptPlan& played) {
     if (options_.rules.fit) {
       return Refusal{.why = {.reason = "the runtime runs one pipeline"}};
+    }
+    for (const PipelinePlan* plan : PipelinesOf(played.proposal)) {
+      const std::string why = WhyNotAsked(request_.constraints, *plan);
+      if (!why.empty()) return Refusal{.why = {.reason = why}};
     }
     absl::StatusOr<ReplicatedEvaluation> evaluation = EvaluateReplicatedPlan(
         request_.model, request_.cluster, request_.training,

@@ -11,12 +11,20 @@
 
 namespace tangram {
 
+// Makes another plan of a proposal. Errors: kInvalidArgument with the reason to
+// refuse it, and kCancelled.
+using ChangeProposal = std::function<absl::StatusOr<PipelinePlan>(
+    const PlanRequest&, const PipelinePlan&, PlanObserver&)>;
+
 struct JudgeOptions {
   // A fraction; see ChooseIslands.
   double min_island_gain = 0;
   // Their `fit` makes the plan that the runtime runs. The judge scores this
   // plan.
   PipelineRules rules;
+  // Gives a proposal the schedule that the request demands, in place of `rules`
+  // alone: the result is a plan that the runtime runs. Empty: none is demanded.
+  ChangeProposal reschedule;
   // Makes the plan of a result faster. It is applied to the fastest plan of
   // every set of islands that takes at most kWorthRefining more than the best.
   // So one more island still never makes the answer slower, unless that gains

@@ -78,15 +78,18 @@ class Leaps {
     const bool keeps_degrees = !constraints.tp_degrees.empty() ||
                                !constraints.dp_degrees.empty() ||
                                !constraints.cp_degrees.empty();
-    const bool keeps_stages = !constraints.max_stages.empty() ||
-                              !constraints.pins.empty() ||
-                              rules_.stages.max_stages > 0;
+    const bool keeps_stages =
+        constraints.pp_degree > 0 || !constraints.max_stages.empty() ||
+        !constraints.pins.empty() || rules_.stages.max_stages > 0;
     if (request_.pipeline_microbatch_size == 0) ChangeMicrobatch();
     if (constraints.pins.empty()) SwapIslands();
     for (const Group& group : GroupsOf(plan_)) {
       if (!keeps_degrees) ChangeDegrees(group);
       if (!keeps_degrees && !keeps_stages) Split(group);
-      if (!keeps_degrees && constraints.pins.empty()) Merge(group);
+      if (!keeps_degrees && constraints.pp_degree == 0 &&
+          constraints.pins.empty()) {
+        Merge(group);
+      }
     }
     return std::move(leaps_);
   }
@@ -114,7 +117,7 @@ class Leaps {
     const int replicas = degrees.dp_degree * degrees.cp_degree;
     degrees.ep_degree = std::gcd(degrees.ep_degree, replicas);
     if (degrees.ep_degree == 1) degrees.fsep = false;
-    if (replicas == 1) degrees.zero_stage = 0;
+    degrees.zero_stage = ZeroStageWithin(limits_, degrees, degrees.zero_stage);
     if (degrees.tp_degree % degrees.tp_y_degree != 0) degrees.tp_y_degree = 1;
     if (degrees.tp_degree == 1) {
       degrees.sequence_parallel = false;
@@ -302,6 +305,7 @@ class Leaps {
 
   const PlanRequest& request_;
   const PipelineRules& rules_;
+  const StageLimits limits_ = LimitsOfAllStages(request_.constraints);
   const PipelinePlan& plan_;
   const std::vector<LayerRun> runs_;
   const std::vector<OperatorCut> cuts_;

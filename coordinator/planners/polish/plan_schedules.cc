@@ -167,10 +167,11 @@ class Schedules {
     const PlanConstraints& constraints = request_.constraints;
     // Chunks would run layers elsewhere, and be more stages.
     if (!constraints.pins.empty() || !constraints.max_stages.empty() ||
+        constraints.virtual_stages == 1 ||
         num_microbatches_ % plan_.num_devices() != 0) {
       return;
     }
-    for (const int chunks : ChunkCounts()) {
+    for (const int chunks : ChunkCounts(request_.model, plan_)) {
       const auto before = [&](const StageEvaluation& stage) {
         return (stage.forward_s + stage.backward_s) / chunks;
       };
@@ -179,28 +180,6 @@ class Schedules {
           Interleaved(request_.model, FinestCuts(rules_), chunks, plan_);
       if (plan.has_value()) Add(*std::move(plan));
     }
-  }
-
-  // Returns the smallest divisors of the numbers of layers that stages have,
-  // with at least a layer in each chunk.
-  std::vector<int> ChunkCounts() const {
-    int fewest = request_.model.num_layers();
-    std::set<int> counts;
-    for (const PlacedStage& stage : plan_.stages) {
-      const int layers =
-          static_cast<int>(std::lround(LayersOf(request_.model, stage.plan)));
-      fewest = std::min(fewest, layers);
-      for (int d = 2; d <= layers; ++d) {
-        if (layers % d == 0) counts.insert(d);
-      }
-    }
-    std::vector<int> smallest;
-    for (const int count : counts) {
-      if (count <= fewest && smallest.size() < kMostChunkCounts) {
-        smallest.push_back(count);
-      }
-    }
-    return smallest;
   }
 
   const PlanRequest& request_;
@@ -242,6 +221,26 @@ std::vector<int> WarmUpFor(absl::Span<const PassSeconds> stages,
     ++extra[widest];
     for (int s = 0; s <= widest; ++s) ++warm_up[s];
   }
+}
+
+std::vector<int> ChunkCounts(const ModelSpec& model, const PipelinePlan& plan) {
+  int fewest = model.num_layers();
+  std::set<int> counts;
+  for (const PlacedStage& stage : plan.stages) {
+    const int layers =
+        static_cast<int>(std::lround(LayersOf(model, stage.plan)));
+    fewest = std::min(fewest, layers);
+    for (int d = 2; d <= layers; ++d) {
+      if (layers % d == 0) counts.insert(d);
+    }
+  }
+  std::vector<int> smallest;
+  for (const int count : counts) {
+    if (count <= fewest && smallest.size() < kMostChunkCounts) {
+      smallest.push_back(count);
+    }
+  }
+  return smallest;
 }
 
 std::optional<PipelinePlan> Interleaved(const ModelSpec& model,

@@ -46,6 +46,11 @@ double PeriodSeconds(absl::Span<const PassSeconds> stages,
 // stage has one.
 std::vector<int> WarmUpFor(absl::Span<const PassSeconds> stages, double most_s);
 
+// Returns the numbers of chunks that are tried for the plan: the smallest
+// divisors, but 1, of the numbers of layers that stages have, with at least a
+// layer in each chunk.
+std::vector<int> ChunkCounts(const ModelSpec& model, const PipelinePlan& plan);
+
 // Returns the plan with `chunks` stages on each device, with equal parts of the
 // layers that it has in `plan`, cut where `cuts` allows. Empty: a chunk would
 // be empty.

@@ -237,7 +237,14 @@ absl::StatusOr<PolishedPlan> PolishPlan(const PlanRequest& request,
                                         const PipelineRules& rules, Reach reach,
                                         PolishedPlan start,
                                         PlanObserver& observer) {
-  if (start.plan.virtual_stages > 1 || HasMixedStages(start.plan)) return start;
+  if (HasMixedStages(start.plan)) return start;
+  if (DemandedSchedule(request.constraints).has_value()) {
+    // The plan has it, and leaps are between plans of one chunk a device.
+    reach = start.plan.virtual_stages > 1 ? Reach::kNear
+                                          : std::min(reach, Reach::kFar);
+  } else if (start.plan.virtual_stages > 1) {
+    return start;
+  }
   return Polisher(request, rules, reach, std::move(start), observer).Run();
 }
 

@@ -38,7 +38,9 @@ bool IsSmallProblem(int num_gpus, int num_layers);
 // these plans are tried under other schedules (OtherSchedules).
 //
 // `start` must fit and be legal for `rules`; so is the result, which is never
-// slower. Plans with mixed or virtual stages are returned as they are.
+// slower. Plans with mixed stages are returned as they are, and so are those
+// with virtual stages unless the request demands them. A demanded schedule
+// stays.
 // Deterministic. The only error is kCancelled, once the observer asks to stop.
 absl::StatusOr<PolishedPlan> PolishPlan(const PlanRequest& request,
                                         const PipelineRules& rules, Reach reach,

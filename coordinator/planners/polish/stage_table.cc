@@ -249,13 +249,13 @@ void StageTable::AppendDegrees(int tp, int cp, int dp,
       tp > 1 && !limits.no_sequence_parallel &&
       SplitsSequenceForTp(request_.training.sequence_length, cp, tp);
   for (const int ep : DivisorsOf(most_ep)) {
-    all.push_back(
-        {.tp_degree = tp,
-         .cp_degree = cp,
-         .dp_degree = dp,
-         .ep_degree = ep,
-         .zero_stage = replicas > 1 ? std::min(1, limits.max_zero_stage) : 0,
-         .sequence_parallel = splits_sequence});
+    StageParallelism& degrees = all.emplace_back(
+        StageParallelism{.tp_degree = tp,
+                         .cp_degree = cp,
+                         .dp_degree = dp,
+                         .ep_degree = ep,
+                         .sequence_parallel = splits_sequence});
+    degrees.zero_stage = ZeroStageWithin(limits, degrees, 1);
   }
 }
 

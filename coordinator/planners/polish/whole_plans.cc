@@ -307,6 +307,7 @@ class Composer {
     tail.bound_s = tail.latency_s + rest_s + tail.exposed_s +
                    (num_microbatches_ - 1) * std::max(tail.period_s, rest_s);
     if (tail.bound_s > limit_s_) return;
+    if (begin == 0 && tail.num_stages < allowed_.min_stages) return;
     drafts_[begin].push_back({.tail = std::move(tail), .grant = &grant});
   }
 

@@ -19,6 +19,7 @@
 #include "common/planner/pipeline_rules.h"
 #include "coordinator/planners/polish/polish_result.h"
 #include "coordinator/planners/portfolio/combine_results.h"
+#include "coordinator/planners/portfolio/judged_choice.h"
 #include "coordinator/planners/portfolio/mixable_members.h"
 #include "coordinator/planners/portfolio/mixed_source.h"
 #include "coordinator/planners/portfolio/whole_search.h"
@@ -498,6 +499,15 @@ absl::Status CheckRuntime(const PlanningRuntime& runtime,
                           const PlanRequest& request) {
   Obstacles obstacles;
   obstacles.Add(runtime.Check(request.model, runtime.Train(request.training)));
+  const std::optional<PipelineSchedule> schedule =
+      DemandedSchedule(request.constraints);
+  const PipelinePlan demanded{
+      .schedule = schedule.value_or(PipelineSchedule::kOneFOneB)};
+  const absl::string_view unknown = WhyNotScheduled(runtime.runs(), demanded);
+  if (!unknown.empty()) {
+    obstacles.Add(absl::InvalidArgumentError(
+        absl::StrCat(runtime.name(), " does not run ", unknown)));
+  }
   std::set<std::string> of_devices;
   for (const Node& node : request.cluster->nodes) {
     of_devices.insert(runtime.WhyNotDevice(node.device));

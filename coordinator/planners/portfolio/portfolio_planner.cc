@@ -16,10 +16,9 @@
 #include "common/parallelizer/parallelizer_list.h"
 #include "coordinator/bounds/any_plan_bound.h"
 #include "coordinator/planners/constraints/resolve_constraints.h"
-#include "coordinator/planners/judge/judged_planner.h"
-#include "coordinator/planners/polish/polish_result.h"
 #include "coordinator/planners/portfolio/check_meets.h"
 #include "coordinator/planners/portfolio/combine_results.h"
+#include "coordinator/planners/portfolio/judged_choice.h"
 #include "coordinator/planners/portfolio/mix_rules.h"
 #include "coordinator/planners/portfolio/mixable_members.h"
 #include "coordinator/planners/portfolio/mixed_source.h"
@@ -121,11 +120,22 @@ class PortfolioPlanner : public ClusterPlanner {
     return SearchWhole(choice_, request, {}, observer, result);
   }
 
+  // Returns whether several pipelines are asked for and may be had. They are
+  // played with 1F1B alone.
+  bool MayCombine(const PlanRequest& request, PlanResult& result) const {
+    if (choice_.search.max_pipelines < 2) return false;
+    if (!DemandsRescheduling(request.constraints)) return true;
+    result.notes.push_back(
+        absl::StrCat("several pipelines were not tried, as they run ",
+                     ScheduleName(PipelineSchedule::kOneFOneB), " alone"));
+    return false;
+  }
+
   // Looks for several pipelines that are faster than that of `result`. The
   // scout plans their nodes, and all members those of the best.
   absl::Status TrySeveral(const PlanRequest& request, PlanObserver& observer,
                           PlanResult& result) {
-    if (choice_.search.max_pipelines < 2) return absl::OkStatus();
+    if (!MayCombine(request, result)) return absl::OkStatus();
     std::vector<std::string> everyone;
     for (const PortfolioMember& member : members_) {
       everyone.push_back(member.parallelizer);
@@ -156,7 +166,7 @@ class PortfolioPlanner : public ClusterPlanner {
                                     PlanResult& result) {
     TANGRAM_ASSIGN_OR_RETURN(const PlanningRuntime* runtime,
                              runtimes_.Find(request.constraints.runtime));
-    if (choice_.search.max_pipelines < 2 || !runtime->TrainsPipelines()) {
+    if (!runtime->TrainsPipelines() || !MayCombine(request, result)) {
       return absl::OkStatus();
     }
     PlanRequest as_trained = request;
@@ -552,29 +562,6 @@ class PortfolioPlanner : public ClusterPlanner {
 };
 
 }  // namespace
-
-Reach FurthestReach(const PlannerChoice& choice) {
-  if (!choice.search.polishes_far) return Reach::kNear;
-  return choice.search.schedules ? Reach::kSchedules : Reach::kFar;
-}
-
-std::unique_ptr<ClusterPlanner> CreateJudgedPlanner(
-    const PlannerChoice& choice, SlicePlanSource& source,
-    const PipelineRules& asked) {
-  PipelineRules rules = asked;
-  JudgeOptions options{.min_island_gain = choice.search.min_island_gain,
-                       .rules = asked};
-  // Plans for a runtime are polished once its searches are done.
-  if (choice.search.polish && !rules.fit) {
-    rules.worth_refining = kWorthRefining;
-    options.refine = [asked, reach = FurthestReach(choice)](
-                         const PlanRequest& request, PlanObserver& observer,
-                         PlanResult& result) {
-      return PolishResult(request, asked, reach, observer, result);
-    };
-  }
-  return CreateJudgedPlanner(choice.Create(source, rules), options);
-}
 
 std::unique_ptr<ClusterPlanner> CreatePortfolioPlanner(
     std::vector<PortfolioMember> members, PlannerChoice choice,

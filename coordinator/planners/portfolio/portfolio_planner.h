@@ -8,9 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "common/parallelizer/slice_plan_source.h"
 #include "common/planner/cluster_planner.h"
-#include "common/planner/pipeline_rules.h"
 #include "common/planner/runtime_catalogue.h"
-#include "coordinator/planners/polish/polish_plan.h"
 #include "coordinator/planners/registry/planner_registry.h"
 
 namespace tangram {
@@ -20,14 +18,6 @@ struct PortfolioMember {
   std::string parallelizer;
   SlicePlanSource* source = nullptr;  // Must outlive the planner.
 };
-
-// Returns how far polishing may go with the options of this choice.
-Reach FurthestReach(const PlannerChoice& choice);
-
-// Returns a judged planner on one source of slice plans, which must outlive it.
-std::unique_ptr<ClusterPlanner> CreateJudgedPlanner(
-    const PlannerChoice& choice, SlicePlanSource& source,
-    const PipelineRules& rules = {});
 
 // The members that a search asks.
 enum class MembersAsked {

@@ -13,6 +13,7 @@
 #include "common/base/status_macros.h"
 #include "coordinator/planners/polish/polish_result.h"
 #include "coordinator/planners/portfolio/combine_results.h"
+#include "coordinator/planners/portfolio/judged_choice.h"
 #include "coordinator/planners/portfolio/narrower_requests.h"
 #include "coordinator/planners/portfolio/portfolio_planner.h"
 #include "coordinator/planners/portfolio/whole_search.h"

@@ -103,7 +103,8 @@ absl::StatusOr<PolishedPlan> BestFrom(const PlannerChoice& choice,
       .rules = rules,
       .islands = result.islands,
       .usable = allowed.usable,
-      .changes_schedule = choice.search.schedules,
+      .changes_schedule = choice.search.schedules &&
+                          !DemandedSchedule(request.constraints).has_value(),
       .least_measured = LeastMeasured({*result.plan, result.evaluation})};
   TANGRAM_ASSIGN_OR_RETURN(
       JudgedPlan annealed,
@@ -157,7 +158,8 @@ bool IsSearchedWhole(const PlannerChoice& choice, const PlanRequest& request) {
   const bool is_polished = choice.searches_whole &&
                            choice.planner->features.heterogeneous &&
                            choice.search.polish && choice.search.polishes_far;
-  if (!is_polished) return false;
+  // Whole plans are of 1F1B until they are annealed.
+  if (!is_polished || DemandsRescheduling(request.constraints)) return false;
   const absl::StatusOr<std::vector<int>> left_out =
       ExcludedNodes(request.constraints, request.cluster);
   if (!left_out.ok()) return false;  // Planning says why.

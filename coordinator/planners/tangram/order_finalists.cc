@@ -77,6 +77,7 @@ absl::StatusOr<PlayedProblem> OrderFinalists::ProblemOf(int microbatch,
       .num_atoms = space_.num_atoms(),
       .num_islands = space_.num_islands(),
       .num_microbatches = space_.bounds[microbatch].num_microbatches(),
+      .min_stages = space_.rules.min_stages,
       .max_stages = space_.rules.max_stages};
   sources_.emplace_back();
   for (int s = 0; s < space_.slices.num_classes(); ++s) {

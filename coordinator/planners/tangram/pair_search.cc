@@ -475,6 +475,7 @@ ComposeProblem PairSearch::ProblemFor(int microbatch) {
                                            static_cast<int>(composed_.size())),
       .keep = kWindows[window_].keep,
       .incumbent_s = best_s_,
+      .min_stages = space_.rules.min_stages,
       .max_stages = space_.rules.max_stages,
       .accepts_gpus = rules_.accepts_gpus,
       .should_stop = [this] { return observer_.ShouldStop(); }};

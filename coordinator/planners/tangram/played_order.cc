@@ -289,6 +289,9 @@ absl::Status PlayedOrder::Expand(int tail, double limit_s,
     if (composer.QuickSeconds(problem.slices[slice], rest) >= limit_s) continue;
     const Tail longer = composer.Prepend(slice, rest, tail);
     if (longer.bound.num_stages > problem.max_stages) continue;
+    if (longer.begin == 0 && longer.bound.num_stages < problem.min_stages) {
+      continue;
+    }
     if (longer.least_s < limit_s && IsWanted(longer)) AddTail(longer);
   }
   work_ += composer.work() - work_before;

@@ -38,6 +38,7 @@ struct PlayedProblem {
   int num_atoms = 0;
   int num_islands = 0;
   int num_microbatches = 1;
+  int min_stages = 0;
   int max_stages = std::numeric_limits<int>::max();
   std::vector<PlayedPlan> plans;
   std::vector<PlayedSlice> slices;

@@ -46,9 +46,11 @@ struct Found {
   SlicePlan plan;
 };
 
-std::vector<Found> KeepNonDominated(std::vector<Found> all) {
+std::vector<Found> KeepNonDominated(std::vector<Found> all, bool each_depth) {
   std::vector<PlanMerits> merits;
-  for (const Found& found : all) merits.push_back(MeritsOf(found.plan));
+  for (const Found& found : all) {
+    merits.push_back(MeritsOf(found.plan, each_depth));
+  }
   std::vector<Found> kept;
   for (const int i : NonDominated(merits)) kept.push_back(std::move(all[i]));
   return kept;
@@ -94,13 +96,26 @@ void ImproveWithin(double worth, const Improve& improve,
   }
 }
 
+// Returns the stage counts to try, ascending. The largest is one of them if
+// each depth is asked for.
+std::vector<int> StageCountsWithin(const StageLimits& limits) {
+  std::vector<int> counts;
+  for (const int count : kStageCounts) {
+    if (limits.max_stages > 0 && count > limits.max_stages) break;
+    counts.push_back(count);
+  }
+  if (limits.each_depth && counts.back() < limits.max_stages) {
+    counts.push_back(limits.max_stages);
+  }
+  return counts;
+}
+
 // Returns the best configuration of each stage count, then other useful ones.
 std::vector<Configuration> SearchEach(CostTables& tables,
                                       SlicePlanSet& answer) {
   std::vector<Configuration> best;
-  const int max_stages = tables.island().limits.max_stages;
-  for (const int num_stages : kStageCounts) {
-    if (max_stages > 0 && num_stages > max_stages) break;
+  const StageLimits& limits = tables.island().limits;
+  for (const int num_stages : StageCountsWithin(limits)) {
     if (tables.poll().stopped()) break;
     auto start = StartConfiguration(tables, num_stages);
     if (start) best.push_back(*std::move(start));
@@ -109,7 +124,7 @@ std::vector<Configuration> SearchEach(CostTables& tables,
   // be the worse part of a longer pipeline.
   std::vector<Configuration> reassigned;
   ImproveWithin(
-      kWorthReassigning,
+      limits.each_depth ? kInfinity : kWorthReassigning,
       [&](double limit_s, Configuration& configuration) {
         Configuration start = configuration;
         if (!ReassignGpus(tables, limit_s, configuration)) return;
@@ -133,7 +148,7 @@ std::vector<Configuration> SearchEach(CostTables& tables,
               std::back_inserter(others));
   }
   ImproveWithin(
-      kWorthRefining,
+      limits.each_depth ? kInfinity : kWorthRefining,
       [&](double, Configuration& configuration) {
         Configuration searched = configuration;
         // The configuration that was faster alone may be worse in a pipeline.
@@ -187,13 +202,14 @@ SlicePlanSet SearchAllStageCounts(const ModelSlice& slice,
     }
     return answer;
   }
-  all = KeepNonDominated(std::move(all));
+  all = KeepNonDominated(std::move(all), island.limits.each_depth);
   const size_t num_best = all.size();
   for (size_t i = 0; i < num_best && !tables.poll().stopped(); ++i) {
     AppendVariants(tables, slice, all[i], all);
   }
   answer.truncated |= tables.poll().stopped();
-  for (Found& found : KeepNonDominated(std::move(all))) {
+  for (Found& found :
+       KeepNonDominated(std::move(all), island.limits.each_depth)) {
     answer.plans.push_back(std::move(found.plan));
   }
   return answer;

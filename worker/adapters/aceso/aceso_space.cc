@@ -28,7 +28,8 @@ void AppendChoices(const SliceLayout& layout, int num_gpus, int in_node,
   for (int tp = 1; tp <= in_node; ++tp) {
     const int dp = num_gpus / tp;
     if (in_node % tp != 0 || microbatch_size % dp != 0 ||
-        !IsFreeOr(limits.tp_degree, tp) || !IsFreeOr(limits.dp_degree, dp)) {
+        !IsFreeOr(limits.tp_degree, tp) || !IsFreeOr(limits.dp_degree, dp) ||
+        (dp > 1 && limits.zero_stage.value_or(0) > 0)) {
       continue;
     }
     const bool splits = std::all_of(

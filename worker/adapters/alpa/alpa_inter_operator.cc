@@ -193,7 +193,7 @@ class Solver {
     const int first = static_cast<int>(labels_.size());
     for (const Label& label : front_.labels()) {
       labels_.push_back(label);
-      with_fewer_stages.Add(label);
+      if (!options_.each_depth) with_fewer_stages.Add(label);
     }
     return {first, static_cast<int>(labels_.size())};
   }
@@ -352,7 +352,7 @@ class Solver {
       }
     }
     for (const Label& whole : front_.labels()) {
-      whole_.Add(whole);
+      if (!options_.each_depth) whole_.Add(whole);
       answer_.pipelines.push_back(PipelineFrom(whole.next, stages));
     }
   }

@@ -34,6 +34,9 @@ struct InterOperatorOptions {
   // Pipelines are of no use if their closed form, of StageOption::pass_s and
   // transfers, exceeds it.
   double limit_s = kInfinity;
+  // Whether a pipeline of fewer stages is no better for that, so that it keeps
+  // out none of more.
+  bool each_depth = false;
   // Polled once for each number of stages. Empty: never stops.
   std::function<bool()> should_stop;
 };
@@ -56,8 +59,9 @@ struct InterOperatorAnswer {
 // stages precede or follow. These are the pipelines that none with at most as
 // many stages beats in both total and latency Σ t_s. (If another stage is the
 // slowest, only latency counts. For every time of that stage, the pipeline that
-// is better in both stays better.) Pipelines above the limit are left out, and
-// so do not keep out others, as the total counts more than the closed form.
+// is better in both stays better.) With each_depth, only pipelines with as many
+// stages are compared. Pipelines above the limit are left out, and so do not
+// keep out others, as the total counts more than the closed form.
 //
 // Deviates from the paper, which solves
 //   f(s, i, d) = min over k, m, c of f(s - 1, k, d - |m|) + C[i][k][m][c]

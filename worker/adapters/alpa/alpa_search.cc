@@ -49,6 +49,7 @@ class Search {
           problem, {.num_microbatches = tables_.num_microbatches(),
                     .trailing_stages = trailing_stages,
                     .limit_s = options_.limit_s,
+                    .each_depth = tables_.island().limits.each_depth,
                     .should_stop = options_.should_stop});
       answer_.search_steps += found.steps;
       const int covers = AddPlans(found);
@@ -61,7 +62,7 @@ class Search {
       if (found.pipelines.empty()) break;
       trailing_stages = covers < kUnlimitedTrailingStages ? covers + 1 : covers;
     }
-    KeepNonDominated(answer_.plans);
+    KeepNonDominated(answer_.plans, tables_.island().limits.each_depth);
     if (answer_.plans.empty()) {
       answer_.infeasible = answer_.truncated
                                ? WhyNoPlan(std::nullopt)

@@ -85,7 +85,7 @@ class Search {
 
   // Keeps the non-dominated plans of all depths.
   SlicePlanSet Finish() {
-    KeepNonDominated(plans_);
+    KeepNonDominated(plans_, island_.limits.each_depth);
     answer_.plans = std::move(plans_);
     if (!answer_.truncated) {
       answer_.covers_trailing_stages = kUnlimitedTrailingStages;

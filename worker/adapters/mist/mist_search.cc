@@ -221,7 +221,7 @@ class Search {
   }
 
   void Finish(absl::Span<const EqualStages> layouts) {
-    KeepNonDominated(answer_.plans);
+    KeepNonDominated(answer_.plans, island_.limits.each_depth);
     if (answer_.plans.empty()) {
       answer_.infeasible =
           answer_.truncated ? WhyNoPlan(std::nullopt)

@@ -78,7 +78,8 @@ PlanMerits EqualStagesEvaluator::Evaluate(const EqualStagesChoice& choice) {
   const int num_stages = static_cast<int>(stages_.size());
   PlanMerits merits{.last_stage_s = stages_.back().time_s(),
                     .num_stages = num_stages,
-                    .max_trailing_stages = kUnlimitedTrailingStages};
+                    .max_trailing_stages = kUnlimitedTrailingStages,
+                    .each_depth = island_.limits.each_depth};
   for (int i = 0; i < num_stages; ++i) {
     const Stage& stage = stages_[i];
     merits.slowest_stage_s = std::max(merits.slowest_stage_s, stage.time_s());

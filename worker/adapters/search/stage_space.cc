@@ -51,6 +51,22 @@ bool AnyTpDegrees(int num_gpus, const IslandSpec& island,
   return false;
 }
 
+// Returns the ep degrees, ascending, of a stage of `ranks` cp and dp ranks: all
+// that divide them and the experts, or the one that is asked for.
+std::vector<int> EpDegrees(int ranks, const IslandSpec& island,
+                           const SplitLimits& limits, ExtraDegrees extra) {
+  if (limits.num_experts() == 0) return {1};
+  const int asked_for = island.limits.ep_degree;
+  const int most = extra.ep ? std::gcd(ranks, limits.num_experts()) : 1;
+  std::vector<int> degrees;
+  for (int ep = 1; ep <= most; ++ep) {
+    if (most % ep == 0 && (asked_for == 0 || asked_for == ep)) {
+      degrees.push_back(ep);
+    }
+  }
+  return degrees;
+}
+
 // As AnyTpDegrees, with visit(cp, dp) for the degrees that share `ranks`: the
 // cp that is asked for, or powers of two.
 template <typename Visit>
@@ -63,7 +79,7 @@ bool AnyCpAndDp(int ranks, const IslandSpec& island, const SplitLimits& limits,
     if ((asked_for.cp_degree == 0 || asked_for.cp_degree == cp) &&
         (asked_for.dp_degree == 0 || asked_for.dp_degree == dp) &&
         limits.AllowsDp(dp) && limits.AllowsCp(cp, island.device) &&
-        visit(cp, dp)) {
+        !EpDegrees(ranks, island, limits, extra).empty() && visit(cp, dp)) {
       return true;
     }
   }
@@ -91,15 +107,11 @@ bool HasDegrees(int num_gpus, const IslandSpec& island,
 }
 
 // Appends the parallelism with each ep degree, and with fully sharded experts.
-void AppendExpertDegrees(StageParallelism parallelism,
+void AppendExpertDegrees(StageParallelism parallelism, const IslandSpec& island,
                          const SplitLimits& limits, ExtraDegrees extra,
                          std::vector<StageParallelism>& all) {
   const int ranks = parallelism.cp_degree * parallelism.dp_degree;
-  const int max_ep = extra.ep && limits.num_experts() > 0
-                         ? std::gcd(ranks, limits.num_experts())
-                         : 1;
-  for (int ep = 1; ep <= max_ep; ++ep) {
-    if (max_ep % ep != 0) continue;
+  for (const int ep : EpDegrees(ranks, island, limits, extra)) {
     parallelism.ep_degree = ep;
     all.push_back(parallelism);
     if (ep > 1 && ep == ranks) {
@@ -173,7 +185,7 @@ std::vector<int> StageSizes(const IslandSpec& island, const SplitLimits& limits,
 
 // For each number of stages, takes the largest stage size of at most the
 // stage's share of the GPUs. Layouts that leave GPUs idle are used only if no
-// layout uses all.
+// layout uses all, or if each depth is asked for.
 std::vector<EqualStages> LayoutsOf(const IslandSpec& island, int num_layers,
                                    absl::Span<const int> stage_sizes) {
   std::vector<EqualStages> all_gpus;
@@ -184,14 +196,16 @@ std::vector<EqualStages> LayoutsOf(const IslandSpec& island, int num_layers,
     max_stages = std::min(max_stages, island.limits.max_stages);
   }
   for (int stages = 1; stages <= max_stages; ++stages) {
-    if (num_gpus % stages != 0) continue;
+    if (num_gpus % stages != 0 && !island.limits.each_depth) continue;
     const int share = num_gpus / stages;
     const auto above =
         std::upper_bound(stage_sizes.begin(), stage_sizes.end(), share);
     if (above == stage_sizes.begin()) continue;
     const EqualStages layout = {.num_stages = stages,
                                 .gpus_per_stage = *(above - 1)};
-    (layout.gpus_per_stage == share ? all_gpus : fewer_gpus).push_back(layout);
+    const bool uses_all = stages * layout.gpus_per_stage == num_gpus;
+    (uses_all || island.limits.each_depth ? all_gpus : fewer_gpus)
+        .push_back(layout);
   }
   return all_gpus.empty() ? fewer_gpus : all_gpus;
 }
@@ -206,12 +220,13 @@ std::vector<StageParallelism> ParallelismsOf(int gpus_per_stage,
     const bool sequence_parallel = tp.tp_y == 1 &&
                                    !island.limits.no_sequence_parallel &&
                                    limits.AllowsSequenceParallel(tp.tp, cp);
-    AppendExpertDegrees({.tp_degree = tp.tp,
-                         .cp_degree = cp,
-                         .dp_degree = dp,
-                         .sequence_parallel = sequence_parallel,
-                         .tp_y_degree = tp.tp_y},
-                        limits, extra, all);
+    StageParallelism parallelism{.tp_degree = tp.tp,
+                                 .cp_degree = cp,
+                                 .dp_degree = dp,
+                                 .sequence_parallel = sequence_parallel,
+                                 .tp_y_degree = tp.tp_y};
+    parallelism.zero_stage = ZeroStageWithin(island.limits, parallelism, 0);
+    AppendExpertDegrees(parallelism, island, limits, extra, all);
     return false;
   };
   AnyTpDegrees(gpus_per_stage, island, limits, extra, [&](const TpDegrees& tp) {
@@ -224,13 +239,11 @@ std::vector<StageParallelism> ParallelismsOf(int gpus_per_stage,
 // A stage without replicas has nothing to shard.
 absl::Span<const int> ZeroStagesOf(const StageParallelism& parallelism,
                                    const StageLimits& limits) {
-  static constexpr int kReplicated[] = {1, 2, 3};  // Stage 0 is never better.
-  static constexpr int kAlone[] = {0};
-  if (parallelism.dp_degree * parallelism.cp_degree == 1 ||
-      limits.max_zero_stage == 0) {
-    return kAlone;
-  }
-  return absl::Span<const int>(kReplicated).first(limits.max_zero_stage);
+  static constexpr int kStages[] = {0, 1, 2, 3};
+  const absl::Span<const int> all = kStages;
+  const int least = ZeroStageWithin(limits, parallelism, 1);
+  if (least == 0 || limits.zero_stage.has_value()) return all.subspan(least, 1);
+  return all.subspan(1, limits.max_zero_stage);  // Stage 0 is never better.
 }
 
 }  // namespace tangram

@@ -24,7 +24,12 @@ TEST(MakeConstraintsTest, ParsesEveryConstraint) {
                        .max_stages = {"0=3"},
                        .pins = {"emb-11=a100", "7=0", "12-head=H100 x8"},
                        .runtime = "sailor",
-                       .recompute = "full"},
+                       .recompute = "full",
+                       .pp_degree = 4,
+                       .ep_degree = 8,
+                       .zero_stage = 1,
+                       .virtual_stages = 2,
+                       .schedule = "interleaved"},
                       kNumLayers));
   EXPECT_THAT(constraints.exclude_nodes, ElementsAre("t4-0", "t4-1", "v100"));
   EXPECT_THAT(constraints.exclude_islands, ElementsAre("T4 x4"));
@@ -37,6 +42,11 @@ TEST(MakeConstraintsTest, ParsesEveryConstraint) {
   EXPECT_EQ(constraints.runtime, "sailor");
   EXPECT_THAT(constraints.cp_degrees, ElementsAre(IslandValue{"", 2}));
   EXPECT_EQ(constraints.recompute, LayerRecompute::kWholeLayer);
+  EXPECT_EQ(constraints.pp_degree, 4);
+  EXPECT_EQ(constraints.ep_degree, 8);
+  EXPECT_EQ(constraints.zero_stage, 1);
+  EXPECT_EQ(constraints.virtual_stages, 2);
+  EXPECT_EQ(constraints.schedule, PipelineSchedule::kInterleaved);
 }
 
 TEST(MakeConstraintsTest, RuntimeAnyIsNoConstraint) {
@@ -63,6 +73,8 @@ TEST(MakeConstraintsTest, RefusalsNameTheOption) {
   Refuses({.runtime = "x"}, "--runtime: x; expected auto, any or one of flag");
   Refuses({.recompute = "all"},
           "--recompute: all; expected none, selective or full");
+  Refuses({.schedule = "dapple"},
+          "--schedule: dapple; expected gpipe or 1f1b or");
   Refuses({.max_stages = {"-1"}}, "--max-stages: -1; expected");
   Refuses({.exclude_nodes = {"t4-[0"}}, "--exclude-node: ");
   for (const char* pin : {"a100", "5=", "11-5=a100", "34=a100", "x-3=a100"}) {

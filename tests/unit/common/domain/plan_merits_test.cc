@@ -39,6 +39,21 @@ TEST(NonDominatedTest, OneBetterRespectIsEnoughToStay) {
               ElementsAre(0, 1, 2, 3));
 }
 
+TEST(NonDominatedTest, FewerStagesAreNoBetterIfEachDepthIsAskedFor) {
+  const SlicePlan one = PlanWith({4}, 1, 5);
+  const SlicePlan two = PlanWith({3, 3}, 1, 5);
+  const SlicePlan slow_two = PlanWith({5, 5}, 1, 5);
+  std::vector<SlicePlan> plans = {one, slow_two};
+  KeepNonDominated(plans);
+  EXPECT_EQ(plans, std::vector<SlicePlan>{one});
+  plans = {one, slow_two};
+  KeepNonDominated(plans, /*each_depth=*/true);
+  EXPECT_EQ(plans, (std::vector<SlicePlan>{one, slow_two}));
+  plans = {two, slow_two};
+  KeepNonDominated(plans, /*each_depth=*/true);
+  EXPECT_EQ(plans, std::vector<SlicePlan>{two});
+}
+
 TEST(NonDominatedTest, AShorterLastStageIsEnoughToStay) {
   const SlicePlan even = PlanWith({3, 3}, 1, 5);
   const SlicePlan short_end = PlanWith({4, 2}, 1, 5);

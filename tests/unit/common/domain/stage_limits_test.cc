@@ -60,6 +60,32 @@ TEST(StageLimitsTest, SettingsWithoutEffectAreWithin) {
   EXPECT_THAT(WhyOutside(limits, stage), HasSubstr("ZeRO stage 1"));
 }
 
+TEST(StageLimitsTest, ZeroStagesAreOfStagesWithReplicas) {
+  const StageLimits limits = {.zero_stage = 2};
+  EXPECT_THAT(WhyOutside(limits, {.parallelism = {.tp_degree = 4}}), IsEmpty());
+  EXPECT_EQ(WhyOutside(limits, {.parallelism = kTp2Dp4}),
+            "ZeRO stage 0, expected 2");
+  EXPECT_EQ(ZeroStageWithin(limits, kTp2Dp4, 1), 2);
+  EXPECT_EQ(ZeroStageWithin(limits, {.tp_degree = 4}, 1), 0);
+  EXPECT_EQ(ZeroStageWithin({.max_zero_stage = 0}, kTp2Dp4, 1), 0);
+  EXPECT_EQ(ZeroStageWithin({}, {.cp_degree = 2}, 3), 3);
+}
+
+TEST(StageLimitsTest, ExpertDegreesAreOfStagesWithExperts) {
+  const StageLimits limits = {.ep_degree = 2};
+  const std::vector<LayerRun> experts =
+      MakeSlice({0, 4}, testing::TestMoeModel(2).layers).runs;
+  StagePlan stage = {.end = {4, 0},
+                     .parallelism = {.dp_degree = 4},
+                     .recompute = {{.num_layers = 4}}};
+  EXPECT_THAT(WhyOutside(limits, stage), IsEmpty());  // Without experts.
+  EXPECT_EQ(tangram::WhyOutside(limits, stage, experts), "ep 1, expected 2");
+  stage.parallelism.ep_degree = 2;
+  EXPECT_THAT(tangram::WhyOutside(limits, stage, experts), IsEmpty());
+  stage.parallelism.ep_degree = 4;
+  EXPECT_EQ(WhyOutside(limits, stage), "ep 4, expected 2");
+}
+
 TEST(StageLimitsTest, EveryTransformerLayerRecomputesAsDemanded) {
   const LayerSpec layer = testing::TestModel(2).layers[1];
   const auto stage_with = [&](LayerRecompute first, LayerRecompute second) {
@@ -113,6 +139,12 @@ TEST(StageLimitsTest, JoinedAreBoth) {
                                         .residual_cuts = true}));
   EXPECT_TRUE(Join({.tp_degree = 2}, {.tp_degree = 4}).contradiction);
   EXPECT_FALSE(Join({.tp_degree = 2}, {.tp_degree = 2}).contradiction);
+  EXPECT_TRUE(Join({.ep_degree = 2}, {.ep_degree = 4}).contradiction);
+  EXPECT_TRUE(Join({.zero_stage = 0}, {.zero_stage = 1}).contradiction);
+  EXPECT_TRUE(Join({.zero_stage = 2}, {.max_zero_stage = 1}).contradiction);
+  EXPECT_EQ(Join({.zero_stage = 1}, {.max_zero_stage = 1}).limits.zero_stage,
+            1);
+  EXPECT_TRUE(Join({}, {.each_depth = true}).limits.each_depth);
   EXPECT_TRUE(Join({.recompute = LayerRecompute::kNone},
                    {.recompute = LayerRecompute::kWholeLayer})
                   .contradiction);
@@ -124,6 +156,8 @@ TEST(StageLimitsTest, EveryLimitCountsInTheFingerprint) {
        {StageLimits{.tp_degree = 1}, StageLimits{.cp_degree = 1},
         StageLimits{.dp_degree = 1}, StageLimits{.gpus_per_stage = 1},
         StageLimits{.max_stages = 1}, StageLimits{.max_zero_stage = 1},
+        StageLimits{.each_depth = true}, StageLimits{.ep_degree = 1},
+        StageLimits{.zero_stage = 0}, StageLimits{.zero_stage = 1},
         StageLimits{.no_sequence_parallel = true},
         StageLimits{.no_offload = true}, StageLimits{.residual_cuts = true},
         StageLimits{.closed_recompute = true},

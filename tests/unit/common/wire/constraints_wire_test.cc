@@ -23,7 +23,12 @@ PlanConstraints AllConstraints() {
           .max_stages = {{.value = 3}},
           .pins = {{.first_layer = 1, .last_layer = 4, .island = "a100"}},
           .runtime = "megatron",
-          .recompute = LayerRecompute::kAttentionCore};
+          .recompute = LayerRecompute::kAttentionCore,
+          .pp_degree = 4,
+          .schedule = PipelineSchedule::kZeroBubbleH1,
+          .virtual_stages = 1,
+          .ep_degree = 8,
+          .zero_stage = 0};
 }
 
 TEST(ConstraintsWireTest, ConstraintsSurviveTheRoundTrip) {
@@ -52,6 +57,16 @@ TEST(ConstraintsWireTest, BadConstraintsAreRefusedByFieldPath) {
       FromProto(message),
       StatusIs(absl::StatusCode::kInvalidArgument,
                HasSubstr("dp_degrees[1].value: 0; expected a positive")));
+  message = ToProto(AllConstraints());
+  message.set_schedule("dapple");
+  EXPECT_THAT(FromProto(message),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("schedule: \"dapple\"; expected gpipe or")));
+  message = ToProto(AllConstraints());
+  message.set_zero_stage(4);
+  EXPECT_THAT(FromProto(message),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("zero_stage: 4; expected")));
 }
 
 }  // namespace

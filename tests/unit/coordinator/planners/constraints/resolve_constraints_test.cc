@@ -73,6 +73,35 @@ TEST(ConstraintsTest, DepthIsCapped) {
   EXPECT_NEAR(result.closed_form_s, 48, 1e-6);  // 6 + 7 · 6
 }
 
+// The source answers with one stage on each island, so there are one or two.
+TEST(ConstraintsTest, DepthIsExact) {
+  for (const int pp : {1, 2}) {
+    ASSERT_OK_AND_ASSIGN(const PlanResult result,
+                         PlanWithin({.pp_degree = pp}));
+    ASSERT_TRUE(result.plan.has_value());
+    EXPECT_THAT(result.plan->stages, SizeIs(pp));
+  }
+}
+
+TEST(ConstraintsTest, WhatNoPipelineCanBeIsRefusedByField) {
+  const auto refuses = [](const PlanConstraints& constraints,
+                          const std::string& message) {
+    EXPECT_THAT(PlanWithin(constraints),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("constraints." + message)));
+  };
+  refuses({.pp_degree = 3}, "pp_degree: 3; expected a positive integer, at");
+  refuses({.max_stages = {{"", 1}}, .pp_degree = 2},
+          "pp_degree: 2; expected at most max_stages, 1");
+  refuses({.zero_stage = 4}, "zero_stage: 4; expected 0, 1, 2 or 3");
+  refuses({.schedule = PipelineSchedule::kOneFOneB, .virtual_stages = 2},
+          "virtual_stages: 2; expected 1, as the schedule is 1f1b");
+  refuses({.schedule = PipelineSchedule::kInterleaved, .virtual_stages = 1},
+          "virtual_stages: 1; expected at least 2");
+  refuses({.pp_degree = 1, .virtual_stages = 2},
+          "pp_degree: 1; expected at least 2");
+}
+
 TEST(ConstraintsTest, PlansOutsideTheLimitsAreDropped) {
   // The source knows no limits: its stages have tp 1.
   ASSERT_OK_AND_ASSIGN(const PlanResult one,

@@ -239,6 +239,15 @@ TEST(ParallelismsOfTest, ContextParallelismNeedsFlashAttention) {
   EXPECT_THAT(cp_degrees(TrainingWith(512)), Each(Cp(1)));
 }
 
+// Stages have the largest size that divides a node and leaves room for all.
+TEST(LayoutsOfTest, EachDepthMayLeaveGpusIdle) {
+  IslandSpec island = TestIsland(1, 8);
+  island.limits = {.max_stages = 4, .each_depth = true};
+  EXPECT_THAT(LayoutsOf(island, 10, {1, 2, 4, 8}),
+              ElementsAre(EqualStages{1, 8}, EqualStages{2, 4},
+                          EqualStages{3, 2}, EqualStages{4, 2}));
+}
+
 // Dense and expert layers with heads and experts drawn at random.
 ModelSlice RandomSlice(std::mt19937& random) {
   const LayerSpec dense = TestModel(1).layers[1];
@@ -267,8 +276,12 @@ TEST(ParallelismsOfPropertyTest, EveryStageIsLegal) {
     island.device.supports_flash_attention = random() % 2 == 0;
     island.limits = {.tp_degree = pick({0, 0, 0, 2}),
                      .dp_degree = pick({0, 0, 0, 2}),
+                     .ep_degree = pick({0, 0, 0, 2}),
                      .max_zero_stage = pick({0, 1, 3}),
                      .no_sequence_parallel = random() % 4 == 0};
+    if (island.limits.max_zero_stage == 3 && random() % 3 == 0) {
+      island.limits.zero_stage = pick({0, 1, 2, 3});
+    }
     const int microbatch_size = pick({1, 2, 4, 6, 12});
     const int sequence_length = pick({508, 510, 512});
     const ExtraDegrees extra = {.cp = random() % 2 == 0,
