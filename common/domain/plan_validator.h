@@ -1,12 +1,14 @@
 #ifndef TANGRAM_COMMON_DOMAIN_PLAN_VALIDATOR_H_
 #define TANGRAM_COMMON_DOMAIN_PLAN_VALIDATOR_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "common/domain/cluster.h"
 #include "common/domain/model_slice.h"
 #include "common/domain/pipeline_plan.h"
@@ -37,10 +39,10 @@ class PlanValidator {
     int stage = 0;
   };
 
-  // Gives the GPU to the stage, unless another one of the plan has it. `field`
-  // names the GPU.
-  absl::Status Claim(GpuId gpu, int stage,
-                     absl::FunctionRef<std::string()> field);
+  // Gives the GPUs to the stage, unless another one of the plan has one of
+  // them. `field` names GPU i of them.
+  absl::Status Claim(absl::Span<const GpuId> gpus, int stage,
+                     absl::FunctionRef<std::string(size_t)> field);
 
   const Cluster& cluster_;
   const TrainingOptions& training_;

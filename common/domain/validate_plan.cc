@@ -236,16 +236,20 @@ PlanValidator::PlanValidator(const ModelSpec& model, const Cluster& cluster,
   owners_.resize(num_gpus);
 }
 
-absl::Status PlanValidator::Claim(GpuId gpu, int stage,
-                                  absl::FunctionRef<std::string()> field) {
-  if (!Exists(cluster_, gpu)) {
-    return WhyNotClaimed(cluster_, gpu, stage, field());
+absl::Status PlanValidator::Claim(
+    absl::Span<const GpuId> gpus, int stage,
+    absl::FunctionRef<std::string(size_t)> field) {
+  for (size_t i = 0; i < gpus.size(); ++i) {
+    const GpuId gpu = gpus[i];
+    if (!Exists(cluster_, gpu)) {
+      return WhyNotClaimed(cluster_, gpu, stage, field(i));
+    }
+    Owner& owner = owners_[first_of_node_[gpu.node] + gpu.index];
+    if (owner.plan == num_plans_) {
+      return WhyNotClaimed(cluster_, gpu, owner.stage, field(i));
+    }
+    owner = {.plan = num_plans_, .stage = stage};
   }
-  Owner& owner = owners_[first_of_node_[gpu.node] + gpu.index];
-  if (owner.plan == num_plans_) {
-    return WhyNotClaimed(cluster_, gpu, owner.stage, field());
-  }
-  owner = {.plan = num_plans_, .stage = stage};
   return absl::OkStatus();
 }
 
@@ -264,11 +268,9 @@ absl::Status PlanValidator::Check(const PipelinePlan& plan) {
     if (i >= plan.num_devices()) {
       TANGRAM_RETURN_IF_ERROR(CheckChunk(plan, i, field));
     } else {
-      for (size_t j = 0; j < stage.gpus.size(); ++j) {
-        TANGRAM_RETURN_IF_ERROR(Claim(stage.gpus[j], i, [&] {
-          return absl::StrCat(field, ".gpus[", j, "]");
-        }));
-      }
+      TANGRAM_RETURN_IF_ERROR(Claim(stage.gpus, i, [&](size_t j) {
+        return absl::StrCat(field, ".gpus[", j, "]");
+      }));
     }
     TANGRAM_RETURN_IF_ERROR(
         InField(field, CheckStage(rules_, cluster_, training_,

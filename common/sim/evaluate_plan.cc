@@ -270,10 +270,16 @@ std::vector<Violation> ViolationsOf(absl::Span<const StageEvaluation> stages,
 double PeakFlopsOf(const Cluster& cluster, const TrainingOptions& training,
                    const PipelinePlan& plan) {
   double total = 0;
+  int last_node = -1;
+  double of_gpu = 0;
   for (int d = 0; d < plan.num_devices(); ++d) {
     for (const GpuId& gpu : plan.stages[d].gpus) {
-      total += MatmulPeakFlops(cluster.nodes[gpu.node].device.peak_flops,
-                               training.precision);
+      if (gpu.node != last_node) {
+        last_node = gpu.node;
+        of_gpu = MatmulPeakFlops(cluster.nodes[last_node].device.peak_flops,
+                                 training.precision);
+      }
+      total += of_gpu;
     }
   }
   return total;

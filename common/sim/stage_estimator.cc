@@ -1,5 +1,7 @@
 #include "common/sim/stage_estimator.h"
 
+#include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "absl/hash/hash.h"
@@ -40,6 +42,14 @@ size_t StageEstimator::GpusHash::operator()(Gpus gpus) const {
   const GpuId& last = gpus.back();
   return absl::HashOf(gpus.size(), first.node, first.index, last.node,
                       last.index);
+}
+
+// A stage may have thousands of GPUs, and each look-up compares them all.
+bool StageEstimator::GpusEqual::operator()(Gpus a, Gpus b) const {
+  static_assert(std::has_unique_object_representations_v<GpuId>);
+  return a.size() == b.size() &&
+         (a.data() == b.data() || a.empty() ||
+          std::memcmp(a.data(), b.data(), a.size() * sizeof(GpuId)) == 0);
 }
 
 template <typename Stage>

@@ -68,7 +68,7 @@ class StageEstimator {
   };
   struct GpusEqual {
     using is_transparent = void;
-    bool operator()(Gpus a, Gpus b) const { return a == b; }
+    bool operator()(Gpus a, Gpus b) const;
   };
   template <typename Stage>
   struct CostKey {

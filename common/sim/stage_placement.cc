@@ -16,7 +16,13 @@ using GroupNodes = PathEnd::GroupNodes;
 // Node → number of the GPUs on it.
 std::map<int, int> CountByNode(absl::Span<const GpuId> gpus) {
   std::map<int, int> counts;
-  for (const GpuId& gpu : gpus) ++counts[gpu.node];
+  int last_node = -1;
+  int* count = nullptr;
+  for (const GpuId& gpu : gpus) {
+    if (count == nullptr || gpu.node != last_node) count = &counts[gpu.node];
+    last_node = gpu.node;
+    ++*count;
+  }
   return counts;
 }
 

@@ -34,6 +34,9 @@ struct Window {
 constexpr Window kWindows[] = {
     {0, kMaxCompositions, 1}, {0.25, 256, 4}, {1, kMaxFinalists, 16}};
 
+// The share of the measured latency that counts, as other slices may have less.
+constexpr double kMeasuredShare = 0.95;
+
 // How often seeds are asked by what the answers say.
 constexpr int kMeasuredRounds = 3;
 
@@ -105,6 +108,7 @@ absl::Status PairSearch::Run() {
       Conclude();
       return absl::OkStatus();
     }
+    if (rules_.fit) latency_.emplace(space_, store_);
     TANGRAM_RETURN_IF_ERROR(FindReach(seeds));
     // The first wave goes half way from the lower bound to the limit. Its
     // answers often lower the limit for the second wave.
@@ -364,7 +368,21 @@ double PairSearch::PlanLimit(const PairId& pair) const {
   if (!is_limited || !options_.pruning.imbalance || Limit() == kInfinity) {
     return kInfinity;
   }
-  return SlicePlanLimit(space_, pair, Limit() * (1 + rules_.worth_refining));
+  const double pipeline_s = Limit() * (1 + rules_.worth_refining);
+  if (!latency_.has_value()) return SlicePlanLimit(space_, pair, pipeline_s);
+  return SlicePlanLimitBeside(
+      space_, pair, pipeline_s,
+      latency_->RestSeconds(pair, pipeline_s) * kMeasuredShare);
+}
+
+double PairSearch::LeastSeconds(const PairId& pair) const {
+  const double least_s = space_.PairIterationSeconds(pair);
+  if (!latency_.has_value() || Limit() == kInfinity) return least_s;
+  const double proven_s = space_.bounds[pair.microbatch].RestLatencySeconds(
+      space_.slices.MembersOf(pair.slice_class).front(),
+      space_.island_classes[pair.island_class].islands.front());
+  const double rest_s = latency_->RestSeconds(pair, Limit()) * kMeasuredShare;
+  return least_s + std::max(0.0, rest_s - proven_s);
 }
 
 PairSearch::Question PairSearch::FirstQuestion(const PairId& pair) const {
@@ -380,7 +398,7 @@ absl::Status PairSearch::AskWave(double limit_s) {
       return absl::CancelledError("planning stopped");
     }
     const PairId pair = open_[p];
-    const double least_s = space_.PairIterationSeconds(pair);
+    const double least_s = LeastSeconds(pair);
     // A pair with an infinite bound is in no pipeline.
     const bool can_matter = least_s <= limit_s && least_s < kInfinity &&
                             (!reach_.has_value() || reach_->Reaches(pair));
@@ -483,16 +501,24 @@ ComposeProblem PairSearch::ProblemFor(int microbatch) {
     problem.atom_work.push_back(bounds.MeanWork(atom + 1) -
                                 bounds.MeanWork(atom));
   }
-  problem.pairs.reserve(int64_t{space_.slices.num_slices()} *
-                        space_.num_islands());
+  // Most pairs have no candidates, and a pair has many positions.
+  const size_t num_classes = space_.island_classes.size();
+  std::vector<bool> has_plans;  // [slice class · island classes + island class]
+  for (int s = 0; s < space_.slices.num_classes(); ++s) {
+    for (int i = 0; i < static_cast<int>(num_classes); ++i) {
+      has_plans.push_back(
+          !store_.CandidatesOf({microbatch, s, i}).candidates.empty());
+    }
+  }
   for (int begin = 0; begin < space_.num_atoms(); ++begin) {
     for (int end = begin + 1; end <= space_.num_atoms(); ++end) {
+      const size_t first = space_.slices.ClassOf({begin, end}) * num_classes;
       for (int island = 0; island < space_.num_islands(); ++island) {
+        if (!has_plans[first + space_.class_of_island[island]]) continue;
         PlacedPair placed{.atoms = {begin, end}, .island = island};
         if (!space_.Allows(placed.atoms, island)) continue;
-        const PairId pair = PairOf(microbatch, placed);
-        placed.pair = &CandidatesOn(pair, island);
-        if (!placed.pair->candidates.empty()) problem.pairs.push_back(placed);
+        placed.pair = &CandidatesOn(PairOf(microbatch, placed), island);
+        problem.pairs.push_back(placed);
       }
     }
   }

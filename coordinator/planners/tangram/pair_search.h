@@ -18,6 +18,7 @@
 #include "common/planner/cluster_planner.h"
 #include "common/planner/pipeline_rules.h"
 #include "coordinator/composition/compose_pipeline.h"
+#include "coordinator/planners/tangram/measured_latency.h"
 #include "coordinator/planners/tangram/pair_reach.h"
 #include "coordinator/planners/tangram/pair_store.h"
 #include "coordinator/planners/tangram/search_limits.h"
@@ -128,6 +129,9 @@ class PairSearch {
                         size_t total);
   // Returns the time above which plans of a pair are of no use.
   double PlanLimit(const PairId& pair) const;
+  // Returns a lower bound in seconds on pipelines with the pair. For a runtime,
+  // the latency beside it is that of the answers.
+  double LeastSeconds(const PairId& pair) const;
   // Returns whether the pair was asked for all plans that are of use.
   bool IsAnswered(const PairId& pair) const {
     return store_.LimitOf(pair) >= PlanLimit(pair);
@@ -191,7 +195,8 @@ class PairSearch {
   std::vector<PairId> open_;        // Neither asked nor pruned for good.
   std::set<PairId> limited_;        // Asked with a limit.
   std::optional<PairReach> reach_;  // Pairs beyond it are not asked.
-  size_t window_ = 0;               // Index into kWindows.
+  std::optional<MeasuredLatency> latency_;  // For a runtime, after its seeds.
+  size_t window_ = 0;                       // Index into kWindows.
   std::vector<Finalist> finalists_;
   std::set<std::vector<ChosenSlice>> collected_;  // All finalists ever.
   // A pair and an island.

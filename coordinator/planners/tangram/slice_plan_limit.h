@@ -12,6 +12,11 @@ namespace tangram {
 double SlicePlanLimit(const SearchSpace& space, const PairId& pair,
                       double pipeline_s);
 
+// Likewise if the slices on other islands take at least `rest_s`. Rounded up to
+// 6 bits, as one search asks such questions alone.
+double SlicePlanLimitBeside(const SearchSpace& space, const PairId& pair,
+                            double pipeline_s, double rest_s);
+
 }  // namespace tangram
 
 #endif  // TANGRAM_COORDINATOR_PLANNERS_TANGRAM_SLICE_PLAN_LIMIT_H_

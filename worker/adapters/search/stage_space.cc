@@ -86,14 +86,22 @@ bool AnyCpAndDp(int ranks, const IslandSpec& island, const SplitLimits& limits,
   return false;
 }
 
-// Returns false for most sizes that have no degrees. As cp is a power of two,
-// and tp too unless it is asked for, the odd part of the size is shared by tp
-// and dp, which divides the microbatch.
-bool MayHaveDegrees(int num_gpus, const IslandSpec& island,
-                    const SplitLimits& limits) {
-  const int odd = num_gpus / (num_gpus & -num_gpus);
-  const int64_t tp = std::max(island.limits.tp_degree, 1);
-  return tp * limits.pipeline_microbatch_size() % odd == 0;
+// Returns the sizes that may have degrees, ascending. As cp is a power of two,
+// and tp too unless it is asked for, the odd part of a size is shared by tp and
+// dp, which divides the microbatch.
+std::vector<int> LikelySizes(int first, int last, const IslandSpec& island,
+                             const SplitLimits& limits) {
+  const int64_t shared = int64_t{std::max(island.limits.tp_degree, 1)} *
+                         limits.pipeline_microbatch_size();
+  std::vector<int> sizes;
+  for (int64_t odd = 1; odd <= std::min<int64_t>(last, shared); odd += 2) {
+    if (shared % odd != 0) continue;
+    for (int64_t size = odd; size <= last; size *= 2) {
+      if (size >= first) sizes.push_back(static_cast<int>(size));
+    }
+  }
+  std::sort(sizes.begin(), sizes.end());
+  return sizes;
 }
 
 // Returns whether a stage of that size has any degrees.
@@ -171,11 +179,8 @@ std::vector<int> StageSizes(const IslandSpec& island, const SplitLimits& limits,
   const int first = std::max(asked_for, 1);
   const int last = asked_for > 0 ? std::min(asked_for, island.num_gpus())
                                  : island.num_gpus();
-  // Beyond the first node, only whole nodes fit.
-  const int per_node = island.gpus_per_node;
-  for (int size = first; size <= last;
-       size += size < per_node ? 1 : per_node - size % per_node) {
-    if (FitsNodes(size, per_node) && MayHaveDegrees(size, island, limits) &&
+  for (const int size : LikelySizes(first, last, island, limits)) {
+    if (FitsNodes(size, island.gpus_per_node) &&
         HasDegrees(size, island, limits, extra)) {
       sizes.push_back(size);
     }
