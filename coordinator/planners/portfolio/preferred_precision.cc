@@ -103,8 +103,8 @@ class EitherPrecision {
          some.iteration_time_s() <= all.iteration_time_s() * (1 + GainOf(all)));
     const std::string in_preferred = absl::StrCat(
         PrecisionName(preferred_), " without ", absl::StrJoin(types_, ", "));
-    const std::string on_all =
-        absl::StrCat(PrecisionName(request_.training.precision), " on all GPUs");
+    const std::string on_all = absl::StrCat(
+        PrecisionName(request_.training.precision), " on all GPUs");
     PlanResult best = std::move(takes_some ? some : all);
     const PlanResult& other = takes_some ? all : some;
     best.stats = stats;

@@ -79,7 +79,8 @@ class PreferredPrecisionTest : public ::testing::Test {
   std::unique_ptr<FakePlanner> fake_;
 };
 
-TEST_F(PreferredPrecisionTest, GpusWithoutUnitsThatMakeThePlanSlowerAreLeftOut) {
+TEST_F(PreferredPrecisionTest,
+       GpusWithoutUnitsThatMakeThePlanSlowerAreLeftOut) {
   fake_->bf16_s = 1.5;
   const PlanResult result = Plan();
   EXPECT_EQ(result.iteration_time_s(), 1.5);
