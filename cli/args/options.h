@@ -24,7 +24,10 @@ struct ClusterChoice {
   std::string file;                   // YAML or JSON; empty: of instances.
   std::string nodes;                  // "t4=2,v100=2"; empty: all.
   std::vector<std::string> profiles;  // Files, each for GPUs of its type.
-  std::string constants_file;         // See calibrated_constants.h.
+  // The framework of the plans, which a profile's memory must be of. Empty:
+  // any.
+  std::string framework;
+  std::string constants_file;  // See calibrated_constants.h.
   // Share of each GPU's memory that new plans leave free; empty: the default.
   std::optional<double> memory_margin;
 };

@@ -73,7 +73,8 @@ absl::StatusOr<Cluster> LoadCluster(const ClusterChoice& choice) {
   TANGRAM_ASSIGN_OR_RETURN(Cluster cluster, rented
                                                 ? InstanceCluster(counts)
                                                 : LoadClusterFile(choice.file));
-  TANGRAM_RETURN_IF_ERROR(AttachProfileFiles(choice.profiles, cluster));
+  TANGRAM_RETURN_IF_ERROR(
+      AttachProfileFiles(choice.profiles, cluster, choice.framework));
   if (!choice.constants_file.empty()) {
     TANGRAM_RETURN_IF_ERROR(ApplyConstantsFile(choice.constants_file, cluster));
   }
@@ -114,7 +115,10 @@ absl::StatusOr<LoadedModel> LoadModelOf(const PlanOptions& options) {
 }
 
 absl::StatusOr<PlanRequest> MakePlanRequest(const PlanOptions& options) {
-  TANGRAM_ASSIGN_OR_RETURN(Cluster cluster, LoadCluster(options.cluster));
+  ClusterChoice choice = options.cluster;
+  choice.framework =
+      std::string(FrameworkOfRuntime(options.constraints.runtime));
+  TANGRAM_ASSIGN_OR_RETURN(Cluster cluster, LoadCluster(choice));
   TANGRAM_ASSIGN_OR_RETURN(const LoadedModel loaded, LoadModelOf(options));
   return MakePlanRequest(options, std::move(cluster), loaded);
 }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/args/request.h"
+#include "common/band/traits_of_plan.h"
 #include "common/base/status_macros.h"
 #include "common/domain/keep_nodes.h"
 #include "common/sync/mutex.h"
@@ -27,7 +28,10 @@ absl::StatusOr<AllocationRequests> AllocationRequests::Load(
     const PlanOptions& options) {
   AllocationRequests requests;
   requests.options_ = options;
-  ClusterChoice whole = options.cluster;
+  ClusterChoice& choice = requests.options_.cluster;
+  choice.framework =
+      std::string(FrameworkOfRuntime(options.constraints.runtime));
+  ClusterChoice whole = choice;
   whole.nodes.clear();
   if (requests.is_rented()) {
     TANGRAM_ASSIGN_OR_RETURN(const std::vector<NodeCount> most,

@@ -11,12 +11,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "cli/validation/framework_family.h"
 #include "cli/validation/recipes.h"
 #include "cli/validation/run_parts.h"
 #include "cli/validation/run_stages.h"
 #include "cli/validation/runtime_habits.h"
 #include "cli/validation/text_match.h"
+#include "common/band/framework_family.h"
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "common/domain/limits.h"
@@ -96,15 +96,11 @@ absl::Status CheckExpressible(const MeasuredRun& run) {
 
 void AttachProfiles(const MeasuredRun& run, absl::Span<const Profile> profiles,
                     Cluster& cluster) {
-  const absl::string_view own = FrameworkFamily(run.framework);
   for (const Profile& profile : profiles) {
-    const absl::string_view family = FrameworkFamily(profile.framework);
-    // Times are those of kernels, which frameworks share. Their memory is not.
-    if (family.empty() || own.empty() || family == own) {
-      AttachProfile(profile, cluster);
-    } else {
-      AttachProfile(WithoutMemory(profile), cluster);
-    }
+    AttachProfile(AreUnlikeFrameworks(profile.framework, run.framework)
+                      ? WithoutMemory(profile)
+                      : profile,
+                  cluster);
     if (run.intra_link.empty()) {
       AttachLinks(profile, LinkScope::kInsideNodes, cluster);
     }
@@ -187,6 +183,10 @@ void BalanceExperts(ModelSpec& model) {
   }
 }
 
+void UntieEmbeddings(ModelSpec& model) {
+  for (LayerSpec& layer : model.layers) layer.tied_embeddings = false;
+}
+
 double ParametersOnGpu(const ModelSpec& model, const StagePlan& stage) {
   double parameters = 0;
   for (int l = stage.begin.layer; l < stage.end.layer; ++l) {
@@ -249,6 +249,7 @@ absl::StatusOr<ExpressedRun> ExpressRun(
   TANGRAM_ASSIGN_OR_RETURN(expressed.model, ModelOfRun(run));
   const RuntimeHabits habits = HabitsOfRun(run);
   if (habits.even_experts) BalanceExperts(expressed.model);
+  if (!habits.ties_embeddings) UntieEmbeddings(expressed.model);
   TANGRAM_ASSIGN_OR_RETURN(expressed.training, TrainingOfRun(run));
   TANGRAM_ASSIGN_OR_RETURN(const RunStages stages,
                            StagesOfRun(run, expressed.model));

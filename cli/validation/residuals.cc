@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_replace.h"
-#include "cli/validation/framework_family.h"
+#include "common/band/framework_family.h"
 #include "common/band/traits_of_plan.h"
 #include "formats/config/device_catalogue.h"
 

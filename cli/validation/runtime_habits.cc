@@ -83,11 +83,18 @@ RuntimeHabits WithDeepSpeed(RuntimeHabits habits) {
   return habits;
 }
 
-// v1.1.5 of 2020 fused neither bias with GELU nor dropout with addition. AMP
-// runs it on the pipelines of DeepSpeed.
+// v1.1.5 of 2020 fused neither bias with GELU nor dropout with addition, nor
+// scaling and masking with softmax. The loss had the kernels of later releases:
+// a fused one at the lower rate takes as long. AMP runs it on the pipelines of
+// DeepSpeed, which copy gradients to a buffer to reduce them; its configuration
+// times each transfer, for which the host waits (wall_clock_breakdown in its
+// ds_config.json).
 RuntimeHabits Unfused(RuntimeHabits habits) {
   habits.flattens_copied_gradients = true;
-  habits.elementwise_factor = 0.45;
+  habits.elementwise_factor = 0.6;
+  habits.fused_loss = true;
+  habits.blocking_transfers = true;
+  habits.reduced_at_once = kDeepSpeedBucket;
   return habits;
 }
 
@@ -95,9 +102,10 @@ RuntimeHabits Unfused(RuntimeHabits habits) {
 // It copies the shape of every tensor to the host before the tensor itself. The
 // times of message and iteration and the buffers are those of its runs on GH200
 // (2504.17096); its planner assumes 2 to 3 GB. OPT and GPT-Neo have no dropout
-// of attention scores.
+// of attention scores, and their embeddings are no TiedLayerSpec.
 RuntimeHabits Sailor(RuntimeHabits habits) {
   habits.dropout = false;
+  habits.ties_embeddings = false;
   habits.blocking_transfers = true;
   habits.message_s = 2e-3;
   habits.iteration_s = 60e-3;

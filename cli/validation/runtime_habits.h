@@ -44,6 +44,8 @@ struct RuntimeHabits {
   // the products that need them (Userbuffers of TransformerEngine), so only a
   // part of them shows.
   double tp_link_factor = 1;
+  // The head shares the embedding's matrix if the model's does.
+  bool ties_embeddings = true;
   // A tensor that a stage sent stays in memory until the backward pass.
   bool keeps_sent_tensors = false;
   // Bytes of a GPU that the framework takes beside model and activations.

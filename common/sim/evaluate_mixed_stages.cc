@@ -15,6 +15,7 @@
 #include "common/sim/held_microbatches.h"
 #include "common/sim/play_routed_pipeline.h"
 #include "common/sim/stage_placement.h"
+#include "common/sim/tied_matrix.h"
 #include "common/sim/unlike_ring.h"
 
 namespace tangram {
@@ -164,7 +165,10 @@ class MixedEvaluator {
         MakeSlice({0, in.model.num_layers()}, in.model.layers).runs;
     for (const PlacedStage& stage : in.plan.stages) {
       stages_.push_back(CostOf(in, runs, stage));
-      SetDevices(stage, stages_.back());
+    }
+    AddTiedMatrix();
+    for (int s = 0; s < num_stages(); ++s) {
+      SetDevices(in.plan.stages[s], stages_[s]);
     }
     for (int s = 0; s + 1 < num_stages() && !in_.poll.stopped(); ++s) {
       SetSends(s);
@@ -210,6 +214,16 @@ class MixedEvaluator {
 
  private:
   int num_stages() const { return in_.shape.num_stages(); }
+
+  void AddTiedMatrix() {
+    if (!SplitsTiedMatrix(in_.model, in_.plan)) return;
+    const double exchange_s =
+        TiedMatrixSeconds(in_.model, in_.training, in_.plan,
+                          PathBetween(in_.cluster, in_.plan.stages.front().gpus,
+                                      in_.plan.stages.back().gpus));
+    stages_.front().exchange_s += exchange_s;
+    stages_.back().exchange_s += exchange_s;
+  }
 
   // Sets the transfers between stage `s` and the next, for every pair of
   // devices that a microbatch takes.

@@ -23,6 +23,7 @@
 #include "common/sim/stage_estimator.h"
 #include "common/sim/stage_figures.h"
 #include "common/sim/stage_placement.h"
+#include "common/sim/tied_matrix.h"
 
 namespace tangram {
 namespace {
@@ -34,17 +35,31 @@ void SetTransfers(StageEstimator& estimator, const PipelinePlan& plan, int s,
   if (s + 1 == plan.num_stages() || plan.num_devices() == 1) return;
   const OperatorCut cut = plan.stages[s].plan.end;
   const TrainingOptions& training = estimator.training();
-  const double bytes =
-      BoundaryBytes(estimator.model().layers[cut.layer], cut.op,
-                    plan.pipeline_microbatch_size, training);
+  const auto bytes_to = [&](const PlacedStage& receiver) {
+    return SentBytes(estimator.model(), training, plan, cut,
+                     receiver.plan.parallelism);
+  };
+  const double bytes = bytes_to(plan.stages[s + 1]);
   const absl::Span<const GpuId> here = plan.stages[s].gpus;
   const absl::Span<const GpuId> next = plan.stages[s + 1].gpus;
   const TransferPath path = estimator.PathBetween(here, next);
   times.send_forward_s = TransferSeconds(bytes, path);
   times.send_blocks = TransferBlocks(training, plan.schedule, bytes, path);
   times.send_is_buffered = training.buffered_sends;
-  times.send_backward_s =
-      TransferSeconds(bytes, estimator.PathBetween(next, here));
+  times.send_backward_s = TransferSeconds(bytes_to(plan.stages[s]),
+                                          estimator.PathBetween(next, here));
+}
+
+// Adds the exchange of a tied matrix's gradients to the first and the last
+// stage.
+void AddTiedMatrix(StageEstimator& estimator, const PipelinePlan& plan,
+                   std::vector<StageTimes>& times) {
+  if (!SplitsTiedMatrix(estimator.model(), plan)) return;
+  const double exchange_s = TiedMatrixSeconds(
+      estimator.model(), estimator.training(), plan,
+      estimator.PathBetween(plan.stages.front().gpus, plan.stages.back().gpus));
+  times.front().sync_s += exchange_s;
+  times.back().sync_s += exchange_s;
 }
 
 // Sets the microbatches that the stages hold and the peak of each device:
@@ -222,6 +237,9 @@ std::vector<StageTimes> EstimateStages(StageEstimator& estimator,
     evaluation.stages.push_back(
         StaticEvaluation(costs.back(), times.back(), device));
   }
+  AddTiedMatrix(estimator, plan, times);
+  evaluation.stages.front().sync_s = times.front().sync_s;
+  evaluation.stages.back().sync_s = times.back().sync_s;
   SetMemory(estimator, plan, shape, costs, poll, evaluation);
   evaluation.measured_fraction = MeasuredFraction(plan, costs);
   return times;

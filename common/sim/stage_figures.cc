@@ -80,6 +80,19 @@ StageEvaluation StaticEvaluation(const StageCost& cost, const StageTimes& times,
           .host_capacity_bytes = device.host.memory_bytes};
 }
 
+double SentBytes(const ModelSpec& model, const TrainingOptions& training,
+                 const PipelinePlan& plan, OperatorCut cut,
+                 const StageParallelism& receiver) {
+  const LayerSpec& layer = model.layers[cut.layer];
+  const double bytes =
+      BoundaryBytes(layer, cut.op, plan.pipeline_microbatch_size, training);
+  if (!training.buffered_sends || receiver.sequence_parallel) return bytes;
+  const double residual_bytes = 1.0 * plan.pipeline_microbatch_size *
+                                training.sequence_length * layer.hidden_size *
+                                ElementBytes(training.precision);
+  return bytes + (receiver.tp_degree - 1) * std::min(bytes, residual_bytes);
+}
+
 bool TransferBlocks(const TrainingOptions& training, PipelineSchedule schedule,
                     double bytes, const TransferPath& path) {
   return training.blocking_transfers &&

@@ -43,6 +43,15 @@ double ComputeSeconds(const StageCost& cost);
 StageEvaluation StaticEvaluation(const StageCost& cost, const StageTimes& times,
                                  const DeviceSpec& device);
 
+// Returns the bytes of one microbatch from one stage to `receiver`, its
+// neighbour; `cut` is between the two. Megatron-LM and DeepSpeed send each tp
+// rank its share of the residual stream, which the receivers gather inside
+// their nodes (2104.04473 §4.1). With buffered sends, Aceso's runtime sends all
+// of it to every rank (_partition in its p2p_communication.py).
+double SentBytes(const ModelSpec& model, const TrainingOptions& training,
+                 const PipelinePlan& plan, OperatorCut cut,
+                 const StageParallelism& receiver);
+
 // Returns whether a transfer of `bytes` stalls the stages. Only the order of
 // passes of 1F1B and GPipe excludes a deadlock of blocking transfers.
 bool TransferBlocks(const TrainingOptions& training, PipelineSchedule schedule,

@@ -4,11 +4,13 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/band/framework_family.h"
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "formats/config/profile_file.h"
@@ -31,9 +33,12 @@ absl::Status WrongDevice(const std::string& path, const Profile& profile,
 }  // namespace
 
 absl::Status AttachProfileFiles(absl::Span<const std::string> paths,
-                                Cluster& cluster) {
+                                Cluster& cluster, absl::string_view framework) {
   for (const std::string& path : paths) {
-    TANGRAM_ASSIGN_OR_RETURN(const Profile profile, ReadProfileFile(path));
+    TANGRAM_ASSIGN_OR_RETURN(Profile profile, ReadProfileFile(path));
+    if (AreUnlikeFrameworks(profile.framework, framework)) {
+      profile = WithoutMemory(std::move(profile));
+    }
     if (AttachProfile(profile, cluster) == 0) {
       return WrongDevice(
           path, profile,

@@ -30,13 +30,25 @@ TEST(HabitsOfTest, AcesoWaitsForWhatItSendsAndKeepsIt) {
   EXPECT_FALSE(HabitsOf("Megatron-LM").keeps_sent_tensors);
 }
 
+TEST(HabitsOfTest, SailorDoesNotTieEmbeddings) {
+  EXPECT_FALSE(HabitsOf("Sailor").ties_embeddings);
+  EXPECT_TRUE(HabitsOf("Megatron-LM").ties_embeddings);
+}
+
 TEST(HabitsOfTest, MistTrainsWithoutDropout) {
   EXPECT_FALSE(HabitsOf("Mist").dropout);
 }
 
 TEST(HabitsOfTest, MegatronOf2020FusedLess) {
-  EXPECT_LT(HabitsOf("DeepSpeed 3D (Megatron-LM v1.1.5)").elementwise_factor,
-            1);
+  const RuntimeHabits habits = HabitsOf("DeepSpeed 3D (Megatron-LM v1.1.5)");
+  EXPECT_LT(habits.elementwise_factor, 1);
+  EXPECT_TRUE(habits.fused_loss);  // The loss is not among the slower kernels.
+}
+
+TEST(HabitsOfTest, AmpCopiesGradientsAndWaitsForTransfers) {
+  const RuntimeHabits habits = HabitsOf("DeepSpeed 3D (Megatron-LM v1.1.5)");
+  EXPECT_GT(habits.reduced_at_once, 0);
+  EXPECT_TRUE(habits.blocking_transfers);
 }
 
 TEST(HabitsOfTest, MegatronDeepSpeedFillsTheFirstStages) {

@@ -71,5 +71,22 @@ TEST(AttachProfileFilesTest, GoToDevicesOfTheirTypeOrFail) {
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("none")));
 }
 
+TEST(AttachProfileFilesTest, LeaveOutTheMemoryOfAnotherFramework) {
+  const auto reserved_bytes = [](const std::string& framework) {
+    absl::StatusOr<Cluster> cluster =
+        ParseCluster("groups: [{name: a, gpu: T4, nodes: 1}]", "c.yaml");
+    EXPECT_TRUE(cluster.ok());
+    const std::string path = Write(
+        "attach_memory.json",
+        R"({"tangram_profile": 1, "device": "T4", "framework": "torchtitan",
+            "memory": {"context_bytes": 12345678}})");
+    EXPECT_TRUE(AttachProfileFiles(Paths{path}, *cluster, framework).ok());
+    return cluster->nodes[0].device.efficiency.reserved_bytes;
+  };
+  EXPECT_EQ(reserved_bytes(""), 12345678);
+  EXPECT_EQ(reserved_bytes("FSDP"), 12345678);  // The same family.
+  EXPECT_NE(reserved_bytes("Megatron-Core"), 12345678);
+}
+
 }  // namespace
 }  // namespace tangram

@@ -1,6 +1,9 @@
-#include "cli/validation/framework_family.h"
+#include "common/band/framework_family.h"
 
-#include "cli/validation/text_match.h"
+#include <string>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 
 namespace tangram {
 
@@ -12,6 +15,7 @@ absl::string_view FrameworkFamily(absl::string_view framework) {
   } kFamilies[] = {{"Bridge", "Bridge"},
                    {"NeMo", "Bridge"},
                    {"Megatron-Core", "Megatron-Core"},
+                   {"Megatron-LM core", "Megatron-Core"},
                    {"MCore", "Megatron-Core"},
                    {"InternEvo", "Megatron-Core"},
                    {"FSDP", "FSDP"},
@@ -24,8 +28,11 @@ absl::string_view FrameworkFamily(absl::string_view framework) {
                    {"Megatron", "Megatron-LM"},
                    {"Alpa", "Alpa"},
                    {"Mist", "Mist"}};
+  const std::string name = absl::AsciiStrToLower(framework);
   for (const auto& known : kFamilies) {
-    if (Mentions(framework, known.name)) return known.family;
+    if (absl::StrContains(name, absl::AsciiStrToLower(known.name))) {
+      return known.family;
+    }
   }
   return "";
 }

@@ -1,0 +1,42 @@
+#include "common/sim/tied_matrix.h"
+
+#include <algorithm>
+
+#include "common/cost/parameter_bytes.h"
+
+namespace tangram {
+namespace {
+
+double ReplicasOf(const PlacedStage& stage) {
+  const auto replicas = [](const StageParallelism& p) {
+    return 1.0 * p.dp_degree * p.cp_degree;
+  };
+  if (stage.mixed.empty()) return replicas(stage.plan.parallelism);
+  double sum = 0;
+  for (const ReplicaGroup& group : stage.mixed.groups) {
+    sum += replicas(group.parallelism);
+  }
+  return sum;
+}
+
+}  // namespace
+
+bool SplitsTiedMatrix(const ModelSpec& model, const PipelinePlan& plan) {
+  const LayerSpec& head = model.layers.back();
+  return head.kind == LayerKind::kHead && head.tied_embeddings &&
+         plan.num_devices() > 1;
+}
+
+double TiedMatrixSeconds(const ModelSpec& model,
+                         const TrainingOptions& training,
+                         const PipelinePlan& plan, const TransferPath& path) {
+  if (!SplitsTiedMatrix(model, plan)) return 0;
+  const LayerSpec& head = model.layers.back();
+  const double replicas =
+      std::max(ReplicasOf(plan.stages.front()), ReplicasOf(plan.stages.back()));
+  return TransferSeconds(
+      replicas * head.vocab_size * head.hidden_size * GradientBytes(training),
+      path);
+}
+
+}  // namespace tangram
