@@ -89,6 +89,26 @@ TEST(StageSizesTest, NodesNeedNotBePowersOfTwo) {
               ElementsAre(1, 2, 3, 6));
 }
 
+TEST(StageSizesTest, AreAllThatFitNodesAndHaveDegrees) {
+  for (const int microbatch : {1, 6, 15, 16, 45}) {
+    for (const int per_node : {1, 3, 4, 6, 8}) {
+      const IslandSpec island = TestIsland(12, per_node);
+      const SplitLimits limits = DenseLimits(microbatch);
+      std::vector<int> expected;
+      for (int size = 1; size <= island.num_gpus(); ++size) {
+        const bool fits_nodes =
+            size < per_node ? per_node % size == 0 : size % per_node == 0;
+        if (fits_nodes &&
+            !ParallelismsOf(size, island, limits, {.ep = true}).empty()) {
+          expected.push_back(size);
+        }
+      }
+      EXPECT_EQ(StageSizes(island, limits, {.ep = true}), expected)
+          << microbatch << " " << per_node;
+    }
+  }
+}
+
 TEST(LayoutsOfTest, UseAllGpus) {
   EXPECT_THAT(
       LayoutsOf(TestIsland(2, 4), 10, {1, 2, 4, 8}),
