@@ -65,8 +65,11 @@ void AddCosts(CLI::App& app, FrontierOptions& frontier) {
                  "catalogue]")
       ->type_name("GROUP=IDLE..BUSY,...")
       ->group(kCosts);
-  AddNumber(app, "--pue", frontier.power_usage_effectiveness, "X",
-            "Power of the site for each watt of its GPUs [1]");
+  AddOptional(app, "--pue", frontier.power_usage_effectiveness,
+              "Power of the site for each watt of its GPUs, at least 1 [1]")
+      ->check(NumberAbove(1, /*inclusive=*/true, "a number of at least 1"))
+      ->type_name("X")
+      ->group(kCosts);
   AddNumber(app, "--carbon", frontier.grams_per_kwh, "GRAMS",
             "Carbon dioxide of a kWh");
   AddOptional(app, "--least-free", frontier.least_memory_free,
@@ -98,6 +101,12 @@ void AddFrontier(CLI::App& app, FrontierOptions& frontier) {
     const ClusterChoice& cluster = frontier.plan.cluster;
     if (!reads && cluster.file.empty() && cluster.nodes.empty()) {
       throw CLI::RequiredError("--cluster");
+    }
+    if (frontier.page_file == "-" && frontier.csv_file == "-") {
+      throw CLI::ExcludesError("--page -", "--csv -");
+    }
+    if (frontier.page_file == "-" && frontier.streams) {
+      throw CLI::ExcludesError("--page -", "--stream");
     }
     if (!reads) return;
     std::vector<const CLI::Option*> unread(of_planning.begin(),
@@ -142,7 +151,8 @@ void AddFrontier(CLI::App& app, FrontierOptions& frontier) {
                "Print a line of JSON for each allocation as soon as it is "
                "known, and no table");
   app.add_option("--page", frontier.page_file,
-                 "Write a page with a plot of the allocations")
+                 "Write a page with a plot of the allocations; -: to standard "
+                 "output, instead of the table")
       ->type_name("FILE");
   AddProgress(app, plan.progress);
 }

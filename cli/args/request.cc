@@ -12,6 +12,7 @@
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "common/parallelizer/parallelizer_list.h"
+#include "common/planner/keep_constraints.h"
 #include "formats/config/attach_profile_files.h"
 #include "formats/config/calibrated_constants.h"
 #include "formats/config/cluster_file.h"
@@ -62,25 +63,38 @@ absl::StatusOr<TrainingOptions> TrainingFor(const PlanOptions& options,
   return training;
 }
 
+// A cluster as it is in its file, and the nodes of it that were chosen.
+struct ReadCluster {
+  Cluster whole;
+  std::vector<NodeCount> counts;  // Empty: all nodes.
+};
+
+absl::StatusOr<ReadCluster> ReadClusterOf(const ClusterChoice& choice) {
+  ReadCluster read;
+  if (!choice.nodes.empty()) {
+    TANGRAM_ASSIGN_OR_RETURN(read.counts, ParseNodeCounts(choice.nodes));
+  }
+  const bool rented = choice.file.empty();
+  TANGRAM_ASSIGN_OR_RETURN(read.whole, rented ? InstanceCluster(read.counts)
+                                              : LoadClusterFile(choice.file));
+  TANGRAM_RETURN_IF_ERROR(
+      AttachProfileFiles(choice.profiles, read.whole, choice.framework));
+  if (!choice.constants_file.empty()) {
+    TANGRAM_RETURN_IF_ERROR(
+        ApplyConstantsFile(choice.constants_file, read.whole));
+  }
+  if (rented) read.counts.clear();
+  return read;
+}
+
 }  // namespace
 
 absl::StatusOr<Cluster> LoadCluster(const ClusterChoice& choice) {
-  std::vector<NodeCount> counts;
-  if (!choice.nodes.empty()) {
-    TANGRAM_ASSIGN_OR_RETURN(counts, ParseNodeCounts(choice.nodes));
+  TANGRAM_ASSIGN_OR_RETURN(ReadCluster read, ReadClusterOf(choice));
+  if (!read.counts.empty()) {
+    TANGRAM_RETURN_IF_ERROR(LimitNodes(read.counts, read.whole));
   }
-  const bool rented = choice.file.empty();
-  TANGRAM_ASSIGN_OR_RETURN(Cluster cluster, rented
-                                                ? InstanceCluster(counts)
-                                                : LoadClusterFile(choice.file));
-  TANGRAM_RETURN_IF_ERROR(
-      AttachProfileFiles(choice.profiles, cluster, choice.framework));
-  if (!choice.constants_file.empty()) {
-    TANGRAM_RETURN_IF_ERROR(ApplyConstantsFile(choice.constants_file, cluster));
-  }
-  if (rented || counts.empty()) return cluster;
-  TANGRAM_RETURN_IF_ERROR(LimitNodes(counts, cluster));
-  return cluster;
+  return std::move(read.whole);
 }
 
 absl::StatusOr<TrainingOptions> MakeTraining(const TrainingChoice& choice,
@@ -118,12 +132,17 @@ absl::StatusOr<PlanRequest> MakePlanRequest(const PlanOptions& options) {
   ClusterChoice choice = options.cluster;
   choice.framework =
       std::string(FrameworkOfRuntime(options.constraints.runtime));
-  TANGRAM_ASSIGN_OR_RETURN(Cluster cluster, LoadCluster(choice));
+  TANGRAM_ASSIGN_OR_RETURN(const ReadCluster read, ReadClusterOf(choice));
+  Cluster cluster = read.whole;
+  if (!read.counts.empty()) {
+    TANGRAM_RETURN_IF_ERROR(LimitNodes(read.counts, cluster));
+  }
   TANGRAM_ASSIGN_OR_RETURN(const LoadedModel loaded, LoadModelOf(options));
-  return MakePlanRequest(options, std::move(cluster), loaded);
+  return MakePlanRequest(options, read.whole, std::move(cluster), loaded);
 }
 
 absl::StatusOr<PlanRequest> MakePlanRequest(const PlanOptions& options,
+                                            const Cluster& whole,
                                             Cluster cluster,
                                             const LoadedModel& loaded) {
   PlanRequest request{.pipeline_microbatch_size =
@@ -141,8 +160,10 @@ absl::StatusOr<PlanRequest> MakePlanRequest(const PlanOptions& options,
         ChoosePrecision(request.model, "", request.cluster).preferred;
   }
   TANGRAM_ASSIGN_OR_RETURN(
-      request.constraints,
+      PlanConstraints constraints,
       MakeConstraints(options.constraints, request.model.num_layers()));
+  request.constraints =
+      KeepConstraints(whole, *request.cluster, std::move(constraints));
   return request;
 }
 

@@ -29,9 +29,11 @@ absl::StatusOr<TrainingOptions> MakeTraining(const TrainingChoice& choice,
 // Returns the request of `tangram plan`.
 absl::StatusOr<PlanRequest> MakePlanRequest(const PlanOptions& options);
 
-// Likewise for nodes of a cluster and a model that were read before, so that
-// requests for many allocations read files once.
+// Likewise for some nodes of the cluster `whole` and a model that were read
+// before, so that requests for many allocations read files once. Constraints on
+// nodes that only `whole` has are dropped (KeepConstraints).
 absl::StatusOr<PlanRequest> MakePlanRequest(const PlanOptions& options,
+                                            const Cluster& whole,
                                             Cluster cluster,
                                             const LoadedModel& loaded);
 

@@ -58,13 +58,20 @@ std::string PlannedFor(const PlanFile& file) {
   return fastest == nullptr ? "" : fastest->runtime;
 }
 
-// Returns the price of an hour of the nodes that the plan uses.
+// Returns the price of an hour of the nodes that have these GPUs.
 double PricePerHour(const PlanFile& file, const std::vector<double>& prices,
                     const std::vector<GpuId>& gpus) {
   std::set<int> nodes;
   for (const GpuId& gpu : gpus) nodes.insert(gpu.node);
   double price = 0;
   for (const int node : nodes) price += prices[file.cluster->nodes[node].group];
+  return price;
+}
+
+// Returns that of all nodes.
+double PricePerHour(const PlanFile& file, const std::vector<double>& prices) {
+  double price = 0;
+  for (const Node& node : file.cluster->nodes) price += prices[node.group];
   return price;
 }
 
@@ -85,7 +92,10 @@ absl::StatusOr<AnswerView> ViewOf(const PlanFile& file,
   const PlanResult& result = file.result;
   if (!result.has_plan()) return view;
   const std::vector<GpuId> gpus = GpusOf(result);
-  if (!prices.empty()) view.price_per_hour = PricePerHour(file, prices, gpus);
+  if (!prices.empty()) {
+    view.price_per_hour = PricePerHour(file, prices, gpus);
+    view.price_per_hour_of_all = PricePerHour(file, prices);
+  }
   if (result.plan) {
     view.takers = TakersOf({.cluster = file.cluster,
                             .model = file.model,

@@ -345,12 +345,14 @@ CommandResult WriteAndPrint(const FrontierOptions& options,
   if (!options.csv_file.empty() && options.csv_file != "-") {
     files.Add(options.csv_file, FrontierAsCsv(frontier));
   }
-  if (!options.page_file.empty()) {
+  if (!options.page_file.empty() && options.page_file != "-") {
     files.Add(options.page_file, FrontierPage(FrontierAsJson(frontier, work)));
   }
   TANGRAM_RETURN_IF_ERROR(files.Write());
   if (options.csv_file == "-") {
     console.out << FrontierAsCsv(frontier);
+  } else if (options.page_file == "-") {
+    console.out << FrontierPage(FrontierAsJson(frontier, work));
   } else if (options.streams) {
     return CodeOf(frontier);
   } else if (console.format == OutputFormat::kJson) {

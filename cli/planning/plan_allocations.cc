@@ -47,13 +47,14 @@ absl::StatusOr<AllocationRequests> AllocationRequests::Load(
 }
 
 absl::StatusOr<PlanRequest> AllocationRequests::ForAll() const {
-  return MakePlanRequest(options_, cluster_, model_);
+  return MakePlanRequest(options_, cluster_, cluster_, model_);
 }
 
 absl::StatusOr<PlanRequest> AllocationRequests::For(
     absl::Span<const int> nodes) const {
   if (!is_rented()) {
-    return MakePlanRequest(options_, KeepNodes(cluster_, nodes), model_);
+    return MakePlanRequest(options_, cluster_, KeepNodes(cluster_, nodes),
+                           model_);
   }
   std::vector<std::string> groups;
   std::vector<int> counts;
@@ -65,7 +66,7 @@ absl::StatusOr<PlanRequest> AllocationRequests::For(
   ClusterChoice choice = options_.cluster;
   choice.nodes = NodesText(groups, counts);
   TANGRAM_ASSIGN_OR_RETURN(Cluster cluster, LoadCluster(choice));
-  return MakePlanRequest(options_, std::move(cluster), model_);
+  return MakePlanRequest(options_, cluster_, std::move(cluster), model_);
 }
 
 void PlanAllocations(

@@ -22,6 +22,9 @@ Json TrainingJson(const AnswerView& view) {
   if (view.price_per_hour) {
     training["price"] = needs.hours * *view.price_per_hour;
   }
+  if (view.price_per_hour_of_all) {
+    training["price_of_all_nodes"] = needs.hours * *view.price_per_hour_of_all;
+  }
   return training;
 }
 

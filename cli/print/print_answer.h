@@ -25,6 +25,8 @@ struct AnswerView {
   std::vector<GuessEffect> guesses;      // As EffectsOf orders them.
   std::optional<double> tokens;          // To train; empty: not said.
   std::optional<double> price_per_hour;  // The nodes that the plan uses.
+  // All nodes, as a frontier counts them.
+  std::optional<double> price_per_hour_of_all;
   Detail detail = Detail::kUsual;
 };
 

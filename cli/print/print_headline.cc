@@ -96,6 +96,10 @@ void PrintTraining(const AnswerView& view, Console& console) {
   if (view.price_per_hour) {
     absl::StrAppend(&text, ", cost ",
                     AmountText(needs.hours * *view.price_per_hour));
+    if (view.price_per_hour_of_all.value_or(0) > *view.price_per_hour) {
+      absl::StrAppend(&text, ", with idle nodes ",
+                      AmountText(needs.hours * *view.price_per_hour_of_all));
+    }
   }
   if (!view.tokens) absl::StrAppend(&text, " (--tokens N)");
   PrintLine("training", text, console);

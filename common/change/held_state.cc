@@ -59,11 +59,16 @@ class StageState {
         layer == plan.end.layer ? plan.end.op : static_cast<int>(whole.size());
     const int tp = parallelism.tp_degree;
     const int replicas = parallelism.cp_degree * parallelism.dp_degree;
+    // A stage with the embedding holds a tied matrix once.
+    const bool has_matrix = plan.begin == OperatorCut{};
+    const auto dense_of = [has_matrix](const OperatorCost& cost) {
+      return cost.dense_parameters - (has_matrix ? cost.copied_parameters : 0);
+    };
     for (int op = begin; op < end; ++op) {
       for (int gpu = 0; gpu < num_gpus; ++gpu) {
         const int replica = gpu / tp;
-        AddTensor({.layer = layer, .op = op}, whole[op].dense_parameters,
-                  split[op].dense_parameters, gpu % tp, tp, replica, replicas,
+        AddTensor({.layer = layer, .op = op}, dense_of(whole[op]),
+                  dense_of(split[op]), gpu % tp, tp, replica, replicas,
                   parallelism.zero_stage, first_holder + gpu);
         const int ep = parallelism.ep_degree;
         AddTensor({.layer = layer, .op = op, .experts = true},

@@ -49,8 +49,9 @@ struct HeldState {
 };
 
 // Returns the state that the plan holds. A rank of a tensor-parallel group
-// holds its part in rank order, and of ZeRO's shards that of its replica. Tied
-// embeddings count where they are copied. Parameters that tensor parallelism
+// holds its part in rank order, and of ZeRO's shards that of its replica. A
+// tied head holds a copy of the embedding's matrix, unless its stage has the
+// embedding. Parameters that tensor parallelism
 // does not split are whole on each rank.
 HeldState HeldBy(const ModelSpec& model, const Cluster& cluster,
                  const TrainingOptions& training, const PipelinePlan& plan);

@@ -11,12 +11,22 @@ namespace {
 // Fractions that are closer are the same border, rounded.
 constexpr double kSameBorder = 1e-9;
 
-using Parts = std::vector<HeldPart>;
+// The part [begin, end) of a tensor on a GPU, which can send it.
+struct Source {
+  double begin = 0;
+  double end = 0;
+  const NamedGpu* gpu = nullptr;
+  // Whether it was fetched before in the same move: by a GPU of the new plan,
+  // on which the loss of a node has no influence.
+  bool is_new = false;
+};
+using Sources = std::vector<Source>;  // By begin, ascending.
 
-std::map<StateTensor, Parts> ByTensor(const HeldState& held) {
-  std::map<StateTensor, Parts> by_tensor;
+std::map<StateTensor, Sources> ByTensor(const HeldState& held) {
+  std::map<StateTensor, Sources> by_tensor;
   for (const HeldPart& part : held.parts) {
-    by_tensor[part.tensor].push_back(part);
+    by_tensor[part.tensor].push_back(
+        {part.begin, part.end, &held.gpus[part.holder]});
   }
   return by_tensor;
 }
@@ -77,19 +87,14 @@ class Mover {
         links_(after.cluster, before.cluster) {}
 
   PlanMove Move() {
-    const std::map<StateTensor, Parts> held = ByTensor(before_.held);
-    const Parts none;
+    std::map<StateTensor, Sources> held = ByTensor(before_.held);
     for (const HeldPart& need : after_.held.parts) {
-      const auto holders = held.find(need.tensor);
-      Fetch(need, holders == held.end() ? none : holders->second);
+      Fetch(need, held[need.tensor]);
     }
     return Finish();
   }
 
  private:
-  const NamedGpu& HolderOf(const HeldPart& part) const {
-    return before_.held.gpus[part.holder];
-  }
   NodeMove& At(const std::string& node) {
     NodeMove& move = nodes_[node];
     move.node = node;
@@ -97,49 +102,61 @@ class Mover {
   }
 
   // Walks from the begin to the end of the part. Each step takes the longest
-  // piece from the best holder of what comes next.
-  void Fetch(const HeldPart& need, const Parts& holders) {
+  // piece from the best source of what comes next. The GPU can send it on: a
+  // replica's copy need not come from afar, or from the checkpoint, again.
+  void Fetch(const HeldPart& need, Sources& sources) {
     const NamedGpu& gpu = after_.held.gpus[need.holder];
     double at = need.begin;
     while (at < need.end - kSameBorder) {
-      const HeldPart* const best = BestHolder(gpu, holders, at);
+      const Source* const best = BestSource(gpu, sources, at);
       double until = need.end;
       if (best != nullptr) {
         until = std::min(until, best->end);
         // A GPU's own part that begins later ends a piece of another's.
-        for (const HeldPart& part : holders) {
-          const bool is_own = HolderOf(part) == gpu;
-          if (is_own && part.begin > at + kSameBorder) {
+        for (const Source& part : sources) {
+          if (*part.gpu == gpu && part.begin > at + kSameBorder) {
             until = std::min(until, part.begin);
           }
         }
       } else {
-        for (const HeldPart& part : holders) {
+        for (const Source& part : sources) {
           if (IsLost(part) || part.begin <= at + kSameBorder) continue;
           until = std::min(until, part.begin);
         }
       }
       Take(gpu, best, (until - at) * need.tensor_bytes);
+      const bool is_kept = best != nullptr && *best->gpu == gpu;
+      if (!is_kept) Add({at, until, &gpu, /*is_new=*/true}, sources);
       at = until;
     }
   }
 
-  bool IsLost(const HeldPart& part) const {
-    return lost_.contains(HolderOf(part).node);
+  static void Add(const Source& source, Sources& sources) {
+    const auto after = std::upper_bound(
+        sources.begin(), sources.end(), source,
+        [](const Source& a, const Source& b) { return a.begin < b.begin; });
+    sources.insert(after, source);
   }
 
-  // Returns the best part that holds the place `at`. Null: none does.
-  const HeldPart* BestHolder(const NamedGpu& gpu, const Parts& holders,
-                             double at) {
-    const HeldPart* best = nullptr;
+  bool IsLost(const Source& part) const {
+    return !part.is_new && lost_.contains(part.gpu->node);
+  }
+
+  // Returns the best source of the place `at`. Null: there is none.
+  const Source* BestSource(const NamedGpu& gpu, const Sources& sources,
+                           double at) {
+    const Source* best = nullptr;
     std::pair<int, double> best_cost;
-    for (const HeldPart& part : holders) {
+    for (const Source& part : sources) {
       if (part.begin > at + kSameBorder) break;  // They ascend.
       if (part.end <= at + kSameBorder || IsLost(part)) continue;
-      const NamedGpu& holder = HolderOf(part);
-      const int distance = holder == gpu ? 0 : holder.node == gpu.node ? 1 : 2;
-      const std::pair<int, double> cost = {
-          distance, distance == 2 ? At(holder.node).out_bytes : 0};
+      const int distance = *part.gpu == gpu             ? 0
+                           : part.gpu->node == gpu.node ? 1
+                                                        : 2;
+      const double sent_bytes = distance == 2   ? At(part.gpu->node).out_bytes
+                                : distance == 1 ? inside_out_[*part.gpu]
+                                                : 0;
+      const std::pair<int, double> cost = {distance, sent_bytes};
       if (best != nullptr && cost >= best_cost) continue;
       best = &part;
       best_cost = cost;
@@ -147,7 +164,7 @@ class Mover {
     return best;
   }
 
-  void Take(const NamedGpu& gpu, const HeldPart* from, double bytes) {
+  void Take(const NamedGpu& gpu, const Source* from, double bytes) {
     NodeMove& here = At(gpu.node);
     move_.needed_bytes += bytes;
     if (from == nullptr) {
@@ -155,22 +172,22 @@ class Mover {
       move_.checkpoint_bytes += bytes;
       return;
     }
-    const NamedGpu& holder = HolderOf(*from);
-    if (holder == gpu) {
+    const NamedGpu& sender = *from->gpu;
+    if (sender == gpu) {
       here.kept_bytes += bytes;
       move_.kept_bytes += bytes;
       return;
     }
     move_.moved_bytes += bytes;
-    if (holder.node == gpu.node) {
+    if (sender.node == gpu.node) {
       here.from_inside_bytes += bytes;
       inside_[gpu] += bytes;
-      inside_out_[holder] += bytes;
+      inside_out_[sender] += bytes;
       return;
     }
     here.in_bytes += bytes;
-    At(holder.node).out_bytes += bytes;
-    between_[{holder.node, gpu.node}] += bytes;
+    At(sender.node).out_bytes += bytes;
+    between_[{sender.node, gpu.node}] += bytes;
   }
 
   PlanMove Finish() {

@@ -50,9 +50,12 @@ struct PlacedState {
 };
 
 // Returns what each GPU of the new plan must fetch, and from whom: from a GPU
-// of its node if one holds the part, else from the node that has sent the least
-// so far of those that hold it. GPUs are the same if node and index are. `lost`
-// nodes hold nothing any more. O(parts log parts + segments x holders).
+// of its node if one holds the part, else from another node, else from the
+// checkpoint; of several, from the one that has sent the least so far. A GPU
+// that has fetched a part holds it from then on, so that replicas fetch it from
+// each other: a node gets it once, and the checkpoint is read once. GPUs are
+// the same if node and index are. `lost` nodes hold nothing of the old plan any
+// more. O(parts log parts + segments x holders).
 PlanMove MoveBetween(const PlacedState& before, const PlacedState& after,
                      const std::set<std::string>& lost);
 

@@ -12,7 +12,9 @@
 #include "common/base/in_field.h"
 #include "common/base/status_macros.h"
 #include "common/domain/keep_nodes.h"
+#include "common/planner/keep_constraints.h"
 #include "common/wire/cluster_wire.h"
+#include "common/wire/constraints_wire.h"
 #include "tangram/v1/frontier_service.pb.h"
 
 namespace tangram {
@@ -101,9 +103,16 @@ int64_t BytesOf(const FrontierOrder& order) {
 AllocationOrder OrderFor(const FrontierOrder& order,
                          const std::vector<int>& allocation) {
   AllocationOrder one{.order = order.whole};
-  one.order.request.cluster = KeepNodes(order.cluster(), allocation);
+  PlanRequest& request = one.order.request;
+  request.cluster = KeepNodes(order.cluster(), allocation);
+  request.constraints = KeepConstraints(order.cluster(), *request.cluster,
+                                        std::move(request.constraints));
   v1::PlanRequest message = order.request;
-  *message.mutable_cluster() = ToProto(*one.order.request.cluster);
+  *message.mutable_cluster() = ToProto(*request.cluster);
+  message.clear_constraints();  // As a client leaves them out.
+  if (!request.constraints.none()) {
+    *message.mutable_constraints() = ToProto(request.constraints);
+  }
   one.wire = CanonicalBytesOf(message);
   return one;
 }

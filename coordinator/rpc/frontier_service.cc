@@ -19,6 +19,7 @@
 #include "common/obs/sparse_warning.h"
 #include "common/sync/mutex.h"
 #include "common/wire/allocation_answer.h"
+#include "common/wire/error_details.h"
 #include "common/wire/grpc_status.h"
 #include "coordinator/frontier/stage_times_memo.h"
 #include "coordinator/planners/frontier/allocation_list.h"
@@ -75,8 +76,10 @@ class FrontierCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     mutex_.lock();
     if (!SubmitJobs()) {
       mutex_.unlock();
-      return Refuse(absl::ResourceExhaustedError(
-                        "too many plans at once; ask again later"),
+      return Refuse(WithRetryDelay(absl::ResourceExhaustedError(
+                                       "too many plans at once; ask again "
+                                       "later"),
+                                   kBusyDelayOfPlansS),
                     "queue");
     }
     WriteNextAndUnlock();
@@ -161,11 +164,20 @@ class FrontierCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   }
 
   bool ShouldStop() const {
-    return is_cancelled_ || has_failed_ || parts_.planner.must_stop();
+    return is_cancelled_ || has_failed_ || IsOverLimit() ||
+           parts_.planner.must_stop();
+  }
+  // The time counts from the first allocation on.
+  bool IsOverLimit() const {
+    const double began_s = began_s_;
+    return parts_.planner.max_plan_s > 0 && began_s > 0 &&
+           parts_.planner.now_s() - began_s > parts_.planner.max_plan_s;
   }
 
   // One job: plans allocations until none is left.
   void Run() {
+    double not_begun_s = 0;
+    began_s_.compare_exchange_strong(not_begun_s, parts_.planner.now_s());
     while (!ShouldStop()) {
       const size_t next = next_++;
       if (next >= to_plan_.size()) break;
@@ -242,6 +254,12 @@ class FrontierCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   }
 
   absl::Status WhyStopped() const {
+    if (!is_cancelled_ && IsOverLimit()) {
+      return absl::DeadlineExceededError(absl::StrCat(
+          "not all within ", parts_.planner.max_plan_s,
+          " s (--max_plan_s); ask for fewer allocations, or again: those that "
+          "were answered are kept"));
+    }
     return WhyEnded(is_cancelled_, context_, "not all before the deadline");
   }
 
@@ -301,8 +319,9 @@ class FrontierCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   int64_t plans_era_ = 0;
   int64_t answers_era_ = 0;
   std::unique_ptr<SharedStageTimes> memo_;
-  std::vector<int64_t> to_plan_;  // Set before jobs begin.
-  std::atomic<size_t> next_ = 0;  // Into to_plan_.
+  std::vector<int64_t> to_plan_;     // Set before jobs begin.
+  std::atomic<size_t> next_ = 0;     // Into to_plan_.
+  std::atomic<double> began_s_ = 0;  // 0: no job has begun.
   std::atomic<bool> is_cancelled_ = false;
   std::atomic<bool> has_failed_ = false;
 

@@ -26,9 +26,6 @@
 namespace tangram {
 namespace {
 
-// Time after which a place in the queue is likely to be free.
-constexpr double kBusyDelayOfPlansS = 2;
-
 absl::StatusOr<PlanOrder> Decode(const grpc::ByteBuffer& request) {
   v1::PlanRequest message;
   TANGRAM_RETURN_IF_ERROR(ParseMessage(request, message));

@@ -20,6 +20,9 @@
 // Calls that plan have these in common. Thread-safe, as their parts are.
 namespace tangram {
 
+// Time after which a place in the queue is likely to be free.
+inline constexpr double kBusyDelayOfPlansS = 2;
+
 // A call that is answered from a cache.
 class KnownAnswerCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:

@@ -6,7 +6,7 @@ import json
 
 import harness
 from daemons import Coordinator
-from harness import BAD_INPUT, CLUSTER, Folder, MODEL, NO_PLAN
+from harness import BAD_INPUT, CLUSTER, DEADLINE, Folder, MODEL, NO_PLAN
 
 WHOLE = CLUSTER[:2]  # Without --nodes.
 SEARCH = ["--runtime", "any", "--parallelizer", "uniform"]
@@ -97,6 +97,30 @@ class FrontierTest(Folder):
                 without_provenance(self.read(f"there/{name}.json")),
                 without_provenance(self.read(f"here/{name}.json")))
 
+    def test_a_call_is_limited_as_a_plan_is(self):
+        coordinator = Coordinator("--worker_wait_s=0", "--max_plan_s=1e-9")
+        self.addCleanup(coordinator.end)
+        run = self.run_tangram(
+            "frontier", *WHOLE, *MODEL, *SEARCH, "--planner",
+            "megatron-uniform", "--nodes", "t4=0..1,v100=0..1",
+            "--coordinator", coordinator.address)
+        self.assertEqual((run.returncode, run.stdout), (DEADLINE, ""))
+        self.assertIn("--max_plan_s", run.stderr)
+
+    def test_constraints_are_on_nodes_that_are_there(self):
+        one = ["--planner-option", "polish=false", "--exclude-node", "t4-1",
+               "--tp", "v100=1"]
+        points = self.frontier("--nodes", "t4=1..2,v100=0..1", *one, "-o",
+                               "out")["allocations"]
+        self.assertEqual([p["state"] for p in points], ["planned"] * 4)
+        # Where t4-1 is, it is left out.
+        self.assertEqual([p["iteration_time_s"] for p in points[2:]],
+                         [p["iteration_time_s"] for p in points[:2]])
+        self.tangram("plan", *WHOLE, *MODEL, *SEARCH, *one, "--nodes",
+                     "t4=1,v100=0", "--quiet", "--output", "alone.json")
+        self.assertEqual(without_provenance(self.read("alone.json")),
+                         without_provenance(self.read("out/t4=1,v100=0.json")))
+
     def test_each_answer_is_streamed_once(self):
         text = self.tangram("frontier", *WHOLE, *MODEL, *SEARCH, "--nodes",
                             "t4=0..2,v100=0", "--stream", "--planner-option",
@@ -136,6 +160,9 @@ class FrontierTest(Folder):
         page = self.read("page.html")
         self.assertIn('"format_version":"tangram.frontier/v1"', page)
         self.assertNotIn("goes here", page)
+        self.assertEqual(page, self.tangram("frontier", "--from",
+                                            "frontier.json", *terms, "--page",
+                                            "-"))
 
     def test_prices_come_from_skypilots_catalogue(self):
         answer = self.tangram("frontier", *WHOLE, *MODEL, *SEARCH, "--nodes",
@@ -208,7 +235,11 @@ class FrontierTest(Folder):
         lost = [argument for node in nodes for argument in ("--lost", node)]
         gone = json.loads(self.tangram("move", "old.json", "old.json", *lost,
                                        "--format", "json"))
-        self.assertEqual(gone["checkpoint_bytes"], gone["needed_bytes"])
+        # One replica reads the checkpoint, the others fetch from it.
+        self.assertEqual(gone["kept_bytes"], 0)
+        self.assertGreater(gone["checkpoint_bytes"], 1e9)
+        self.assertAlmostEqual(gone["checkpoint_bytes"] + gone["moved_bytes"],
+                               gone["needed_bytes"], delta=1)
         self.assertIn("checkpoint",
                       self.tangram("move", "old.json", "old.json", *lost))
         run = self.run_tangram("move", "old.json", "old.json", "--lost", "x")
@@ -263,7 +294,9 @@ class FrontierTest(Folder):
         refuses("--set: gavel:0; expected gavel:", "--set", "gavel:0")
         refuses("--set: none in any allocation", "--set", "gavel:3")
         # Terms.
+        refuses("--pue: 0.5; expected a number of at least 1", "--pue", "0.5")
         refuses("--prices: no v100; expected", "--prices", "t4=1")
+        refuses("--page - excludes --stream", "--page", "-", "--stream")
         refuses("--prices: t4=-1; expected", "--prices", "t4=-1,v100=1")
         refuses("--spot: needs a file", "--spot", "--prices", "t4=1,v100=1")
         refuses("--failures: t4=x; expected", "--failures", "t4=x")

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "common/base/infinity.h"
 #include "common/base/status_macros.h"
 
 namespace tangram {
@@ -52,6 +53,7 @@ void OrderFinalists::BeginAgain() {
   is_exact_ = true;
   order_.reset();
   sources_.clear();
+  ends_.clear();
   slices_.clear();
   num_slices_ = 0;
   num_stages_ = 0;
@@ -80,6 +82,7 @@ absl::StatusOr<PlayedProblem> OrderFinalists::ProblemOf(int microbatch,
       .min_stages = space_.rules.min_stages,
       .max_stages = space_.rules.max_stages};
   sources_.emplace_back();
+  ends_.emplace_back(space_.num_islands());
   for (int s = 0; s < space_.slices.num_classes(); ++s) {
     if (observer_.ShouldStop()) return absl::CancelledError("planning stopped");
     for (int island = 0; island < space_.num_islands(); ++island) {
@@ -108,6 +111,27 @@ absl::StatusOr<PlayedProblem> OrderFinalists::ProblemOf(int microbatch,
     }
     times_.SetTransfers(boundary, last);
   };
+  problem.least_transfers = [this, microbatch](int atom, int from, int to) {
+    StageTimes least{.send_forward_s = kInfinity, .send_backward_s = kInfinity};
+    for (const End& last : ends_[microbatch][from].last) {
+      for (const int first_count : ends_[microbatch][to].first_counts) {
+        StageTimes times;
+        times_.SetTransfers({.microbatch = microbatch,
+                             .atom = atom,
+                             .from_island = from,
+                             .from_gpu = last.first_gpu,
+                             .from_count = last.num_gpus,
+                             .to_island = to,
+                             .to_count = first_count},
+                            times);
+        least.send_forward_s =
+            std::min(least.send_forward_s, times.send_forward_s);
+        least.send_backward_s =
+            std::min(least.send_backward_s, times.send_backward_s);
+      }
+    }
+    return std::pair(least.send_forward_s, least.send_backward_s);
+  };
   return problem;
 }
 
@@ -116,8 +140,9 @@ absl::StatusOr<PlayedProblem> OrderFinalists::ProblemOf(int microbatch,
 void OrderFinalists::AddPlans(const PairId& pair, int island, double limit_s,
                               PlayedProblem& problem) {
   const auto& candidates = search_.CandidatesOn(pair, island).candidates;
+  Ends& ends = ends_.back()[island];
   for (int p = 0; p < static_cast<int>(candidates.size()); ++p) {
-    std::vector<StageTimes> stages = times_.StagesOf(pair, island, p);
+    const std::vector<StageTimes>& stages = times_.StagesOf(pair, island, p);
     if (BusiestSeconds(stages, problem.num_microbatches) >= limit_s) continue;
     const auto plan = static_cast<int>(problem.plans.size());
     bool is_placed = false;
@@ -129,9 +154,16 @@ void OrderFinalists::AddPlans(const PairId& pair, int island, double limit_s,
       ++num_slices_;
     }
     if (!is_placed) continue;
+    const SlicePlan& source = search_.store().PlansOf(pair)[p];
+    End last{.num_gpus = source.stages.back().plan.parallelism.num_gpus()};
+    for (size_t stage = 0; stage + 1 < source.stages.size(); ++stage) {
+      last.first_gpu += source.stages[stage].plan.parallelism.num_gpus();
+    }
+    ends.last.insert(last);
+    ends.first_counts.insert(source.stages.front().plan.parallelism.num_gpus());
     num_stages_ += stages.size();
     problem.plans.push_back(
-        {.stages = std::move(stages),
+        {.stages = stages,
          .max_trailing_stages = candidates[p].max_trailing_stages});
     sources_.back().push_back({pair, p});
     if (IsTooLarge()) return;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -54,6 +55,18 @@ class OrderFinalists {
     int plan = 0;
   };
 
+  // The GPUs of an island that a last stage is on.
+  struct End {
+    int first_gpu = 0;
+    int num_gpus = 0;
+    auto operator<=>(const End&) const = default;
+  };
+  // Those of all last stages of an island, and the GPUs of its first stages.
+  struct Ends {
+    std::set<End> last;
+    std::set<int> first_counts;
+  };
+
   bool IsTooLarge() const {
     return num_slices_ > kMaxPlayedSlices || num_stages_ > kMaxPlayedStages;
   }
@@ -69,6 +82,7 @@ class OrderFinalists {
   PlanObserver& observer_;
   std::vector<std::vector<Source>> sources_;      // [problem][plan].
   std::vector<std::vector<PlayedSlice>> slices_;  // [problem][slice].
+  std::vector<std::vector<Ends>> ends_;           // [problem][island].
   std::unique_ptr<PlayedOrder> order_;
   size_t num_slices_ = 0;
   size_t num_stages_ = 0;

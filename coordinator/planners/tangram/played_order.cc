@@ -1,11 +1,14 @@
 #include "coordinator/planners/tangram/played_order.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "common/base/infinity.h"
 #include "common/base/status_macros.h"
+#include "coordinator/planners/tangram/played_prefixes.h"
 #include "coordinator/planners/tangram/simulated_bound.h"
 
 namespace tangram {
@@ -15,6 +18,10 @@ namespace {
 // tell sets of islands apart. 2^5 sets are quick to go through, and a set of
 // sets fits 32 bits.
 constexpr int kMostIslandsTold = 5;
+
+// Joint bounds tell sets of islands apart if that takes at most so many steps,
+// 50 ms.
+constexpr size_t kMostJointSteps = size_t{1} << 21;
 
 // Units of work: adding a stage to a tail counts as several looks at a slice.
 constexpr int kStageWork = 4;
@@ -53,34 +60,83 @@ class PlayedOrder::Composer {
       ending_at_[slice.atoms.end].push_back(s);
     }
     BoundPrefixes();
+    for (const std::vector<int>& slices : ending_at_) AddGroups(slices);
   }
 
-  const std::vector<int>& ending_at(int atom) const { return ending_at_[atom]; }
+  // Slices on the same atoms and island, and the least of their bounds.
+  struct Group {
+    int begin = 0;
+    int island = 0;
+    double latency_s = kInfinity;
+    double busiest_s = kInfinity;
+    std::vector<int> slices;  // Ascending.
+  };
+  const std::vector<Group>& ending_at(int atom) const { return groups_[atom]; }
   int64_t work() const { return work_; }
 
-  // Returns a lower bound on all pipelines.
-  double LeastSeconds() { return LeastSeconds(problem_.num_atoms, 0, 0); }
+  // Returns a quick lower bound on all pipelines.
+  double QuickSeconds() const {
+    double least_s = kInfinity;
+    ForWanted(0, [&](uint32_t all) {
+      const Prefix& prefix = prefixes_[problem_.num_atoms][all];
+      least_s = std::min(least_s, std::max(prefix.busiest_s, prefix.latency_s));
+    });
+    return kRounding * least_s;
+  }
+
+  // Must be called before the functions below.
+  void BoundJointly(double least_s, double limit_s) {
+    const size_t num_ends = problem_.num_atoms + 1;
+    size_t num_slices = 0;
+    std::vector<std::vector<SliceBound>> beginning(num_ends);
+    std::vector<std::vector<SliceBound>> ending(num_ends);
+    for (const std::vector<int>& slices : ending_at_) {
+      num_slices += slices.size();
+      for (const int index : slices) {
+        const SliceBound bound = BoundOf(problem_.slices[index]);
+        beginning[bound.atoms.begin].push_back(bound);
+        ending[bound.atoms.end].push_back(bound);
+      }
+    }
+    joint_tells_ =
+        tells_islands() && num_slices * (AllIslands() + 1) <= kMostJointSteps;
+    const BoundProblem problem{.num_atoms = problem_.num_atoms,
+                               .num_islands = problem_.num_islands,
+                               .num_microbatches = problem_.num_microbatches,
+                               .tells_islands = joint_tells_,
+                               .least_transfers = problem_.least_transfers};
+    const PlayedSuffixes suffixes(problem, beginning);
+    joint_.emplace(problem, ending, suffixes, least_s, limit_s);
+    work_ += suffixes.steps() + joint_->steps();
+  }
 
   // Returns a lower bound on the pipelines of wanted sets of islands that end
   // with `tail`. Infinite if there is none.
   double LeastSeconds(const Tail& tail) {
     if (tail.begin == 0) return kRounding * tail.bound.iteration_s;
-    return LeastSeconds(tail.begin, tail.islands, tail.bound.passes_s);
+    const int front = tail.slice < 0 ? problem_.num_islands
+                                     : problem_.slices[tail.slice].island;
+    return LeastSeconds(tail.begin, tail.islands, front, tail.bound.passes_s);
   }
 
-  // Returns a quick lower bound on pipelines in which `slice` comes before
-  // `tail`. Infinite if there is none.
-  double QuickSeconds(const PlayedSlice& slice, const Tail& tail) {
-    const uint32_t own = uint32_t{1} << slice.island;
+  // Returns a quick lower bound on pipelines in which a slice of the group, or
+  // one of its slices, comes before `tail`. Infinite if there is none.
+  double QuickSeconds(const Group& group, const Tail& tail) {
+    const uint32_t own = uint32_t{1} << group.island;
     if ((tail.islands & own) != 0) return kInfinity;
+    return QuickSeconds(
+        InFrontOf(group.begin, tail.islands | own, group.island),
+        group.latency_s, group.busiest_s, tail);
+  }
+  double QuickSeconds(const PlayedSlice& slice, const Tail& tail) {
     if (problem_.plans[slice.plan].max_trailing_stages <
         tail.bound.num_stages) {
       return kInfinity;
     }
-    const Prefix& prefix = InFrontOf(slice.atoms.begin, tail.islands | own);
-    const Alone& alone = plans_[slice.plan];
-    return std::max({prefix.busiest_s, prefix.latency_s + alone.busiest_s,
-                     prefix.latency_s + alone.latency_s + tail.bound.passes_s});
+    const uint32_t islands = tail.islands | uint32_t{1} << slice.island;
+    const SliceBound& alone = plans_[slice.plan];
+    return QuickSeconds(InFrontOf(slice.atoms.begin, islands, slice.island),
+                        alone.latency_s, alone.busiest_s, tail);
   }
 
   // Returns the tail of `slice` in front of `tail`.
@@ -107,11 +163,6 @@ class PlayedOrder::Composer {
   }
 
  private:
-  // Lower bounds on a plan wherever it is placed.
-  struct Alone {
-    double latency_s = 0;
-    double busiest_s = 0;  // max_s (Σ_{i<s} t_i + B·t_s).
-  };
   // The least latency and busiest time of some first atoms on some islands.
   struct Prefix {
     double latency_s = kInfinity;
@@ -124,16 +175,36 @@ class PlayedOrder::Composer {
     bool is_known = false;
   };
 
-  Alone AloneOf(const PlayedPlan& plan) const {
-    Alone alone;
-    for (const StageTimes& stage : plan.stages) {
+  // Returns the bounds of a plan, wherever it is placed.
+  SliceBound AloneOf(const PlayedPlan& plan) const {
+    const StageTimes& first = plan.stages.front();
+    const auto num_stages = static_cast<int>(plan.stages.size());
+    SliceBound alone{.num_stages = num_stages,
+                     .closing_s = first.sync_s + first.optimizer_s};
+    double to_end_s = 0;  // The busiest stage and those before it.
+    for (int s = 0; s < num_stages; ++s) {
+      const StageTimes& stage = plan.stages[s];
       const double seconds = stage.forward_s + stage.backward_s;
-      alone.busiest_s =
-          std::max(alone.busiest_s,
-                   alone.latency_s + problem_.num_microbatches * seconds);
+      const double busy_s =
+          alone.latency_s + problem_.num_microbatches * seconds;
+      if (busy_s > alone.busiest_s || s == 0) {
+        alone.busiest_s = busy_s;
+        alone.stage_s = seconds;
+        alone.before_s = alone.latency_s;
+        alone.stages_to_end = num_stages - s;
+        to_end_s = alone.latency_s + seconds;
+      }
       alone.latency_s += seconds + stage.send_forward_s + stage.send_backward_s;
     }
+    alone.behind_s = alone.latency_s - to_end_s;
     return alone;
+  }
+
+  SliceBound BoundOf(const PlayedSlice& slice) const {
+    SliceBound bound = plans_[slice.plan];
+    bound.atoms = slice.atoms;
+    bound.island = slice.island;
+    return bound;
   }
 
   bool tells_islands() const {
@@ -155,30 +226,68 @@ class PlayedOrder::Composer {
   }
 
   // Returns the least latency and the least busiest time of atoms [0, begin) in
-  // front of a tail on `islands`.
-  const Prefix& InFrontOf(int begin, uint32_t islands) {
+  // front of a tail on `islands`, the first of which is `front`.
+  const Prefix& InFrontOf(int begin, uint32_t islands, int front) {
     const uint32_t key = tells_islands() ? islands : 0;
-    Wanted& wanted = wanted_[begin][key];
+    Wanted& wanted = wanted_[begin][key * problem_.num_islands + front];
     if (wanted.is_known && wanted.settled == settled_) return wanted.least;
     wanted = {.settled = settled_, .is_known = true};
-    ForWanted(key, [&](uint32_t front) {
-      const Prefix& prefix = prefixes_[begin][front];
+    ForWanted(key, [&](uint32_t before) {
       Prefix& least = wanted.least;
-      least.latency_s = std::min(least.latency_s, prefix.latency_s);
-      least.busiest_s = std::min(least.busiest_s, prefix.busiest_s);
+      least.latency_s = std::min(least.latency_s,
+                                 JointLatencyOf(begin, before, front).back());
+      least.busiest_s =
+          std::min(least.busiest_s, prefixes_[begin][before].busiest_s);
     });
     return wanted.least;
   }
 
-  // With V the passes of a tail on `islands`:
+  const PlayedPrefixes::Row& JointLatencyOf(int begin, uint32_t before,
+                                            int front) const {
+    return joint_->LatencyOf(begin, joint_tells_ ? before : 0, front);
+  }
+
+  static double QuickSeconds(const Prefix& prefix, double latency_s,
+                             double busiest_s, const Tail& tail) {
+    return kRounding *
+           std::max({prefix.busiest_s, prefix.latency_s + busiest_s,
+                     prefix.latency_s + latency_s + tail.bound.passes_s});
+  }
+
+  // Adds the groups of slices that end at the next atom.
+  void AddGroups(const std::vector<int>& slices) {
+    std::vector<Group>& groups = groups_.emplace_back();
+    std::map<std::pair<int, int>, size_t> known;  // By first atom and island.
+    for (const int index : slices) {
+      const PlayedSlice& slice = problem_.slices[index];
+      const auto [it, is_new] =
+          known.try_emplace({slice.atoms.begin, slice.island}, groups.size());
+      if (is_new) {
+        groups.push_back({.begin = slice.atoms.begin, .island = slice.island});
+      }
+      Group& group = groups[it->second];
+      const SliceBound& alone = plans_[slice.plan];
+      group.latency_s = std::min(group.latency_s, alone.latency_s);
+      group.busiest_s = std::min(group.busiest_s, alone.busiest_s);
+      group.slices.push_back(index);
+    }
+  }
+
+  // With V the passes of a tail on `islands` whose first slice is on island
+  // `front`, the least over wanted sets U and levels j of
   //
-  //   min over wanted sets of max(w(begin, U), l(begin, U) + V).
-  double LeastSeconds(int begin, uint32_t islands, double passes_s) const {
+  //   max(w(begin, U), T_{j−1}, λ(begin, U, front, T_j) + V).
+  double LeastSeconds(int begin, uint32_t islands, int front,
+                      double passes_s) const {
     double least_s = kInfinity;
-    ForWanted(tells_islands() ? islands : 0, [&](uint32_t front) {
-      const Prefix& prefix = prefixes_[begin][front];
-      least_s = std::min(
-          least_s, std::max(prefix.busiest_s, prefix.latency_s + passes_s));
+    ForWanted(tells_islands() ? islands : 0, [&](uint32_t before) {
+      const PlayedPrefixes::Row& latency = JointLatencyOf(begin, before, front);
+      const double busiest_s = prefixes_[begin][before].busiest_s;
+      for (int j = 0; j < PlayedPrefixes::kLevels; ++j) {
+        const double busy_s = std::max(busiest_s, joint_->SlowerThan(j));
+        if (busy_s >= least_s) break;
+        least_s = std::min(least_s, std::max(busy_s, latency[j] + passes_s));
+      }
     });
     return least_s * kRounding;
   }
@@ -188,28 +297,33 @@ class PlayedOrder::Composer {
   //
   //   l(0, ∅) = w(0, ∅) = 0
   //   l(a, U) = min l(b, U \ {i}) + latency
-  //   w(a, U) = min max(w(b, U \ {i}), l(b, U \ {i}) + busiest).
+  //   w(a, U) = min max(w(b, U \ {i}), l(b, U \ {i}) + busiest),
+  //
+  // and the closing of the first slice in both.
   void BoundPrefixes() {
     prefixes_.assign(problem_.num_atoms + 1,
                      std::vector<Prefix>(AllIslands() + 1));
-    wanted_.assign(problem_.num_atoms + 1,
-                   std::vector<Wanted>(AllIslands() + 1));
+    wanted_.assign(
+        problem_.num_atoms + 1,
+        std::vector<Wanted>((AllIslands() + 1) * problem_.num_islands));
     prefixes_[0][0] = {0, 0};
     for (int end = 1; end <= problem_.num_atoms; ++end) {
       for (const int index : ending_at_[end]) {
         const PlayedSlice& slice = problem_.slices[index];
-        const Alone& alone = plans_[slice.plan];
+        const SliceBound& alone = plans_[slice.plan];
         const uint32_t own =
             tells_islands() ? uint32_t{1} << slice.island : uint32_t{0};
         for (uint32_t u = 0; u <= AllIslands(); ++u) {
           if ((u & own) != own) continue;
           const Prefix& before = prefixes_[slice.atoms.begin][u & ~own];
           Prefix& prefix = prefixes_[end][u];
+          const double before_s =
+              before.latency_s + (slice.atoms.begin == 0 ? alone.closing_s : 0);
           prefix.latency_s =
-              std::min(prefix.latency_s, before.latency_s + alone.latency_s);
-          prefix.busiest_s = std::min(
-              prefix.busiest_s,
-              std::max(before.busiest_s, before.latency_s + alone.busiest_s));
+              std::min(prefix.latency_s, before_s + alone.latency_s);
+          prefix.busiest_s =
+              std::min(prefix.busiest_s,
+                       std::max(before.busiest_s, before_s + alone.busiest_s));
         }
         work_ += AllIslands() + 1;
       }
@@ -218,10 +332,14 @@ class PlayedOrder::Composer {
 
   const PlayedProblem& problem_;
   const uint32_t& settled_;
-  std::vector<Alone> plans_;
+  std::vector<SliceBound> plans_;              // Without a place.
   std::vector<std::vector<int>> ending_at_;    // [atom]: slices.
+  std::vector<std::vector<Group>> groups_;     // [atom]: the same.
   std::vector<std::vector<Prefix>> prefixes_;  // [atoms][islands].
-  std::vector<std::vector<Wanted>> wanted_;    // [atoms][islands of the tail].
+  // [atoms][islands of the tail · num_islands + the first of them].
+  std::vector<std::vector<Wanted>> wanted_;
+  std::optional<PlayedPrefixes> joint_;
+  bool joint_tells_ = false;  // Whether its sets of islands are told apart.
   int64_t work_ = 0;
 };
 
@@ -230,10 +348,13 @@ PlayedOrder::PlayedOrder(std::vector<PlayedProblem> problems, double limit_s)
   for (int p = 0; p < static_cast<int>(problems_.size()); ++p) {
     composers_.push_back(
         std::make_unique<Composer>(problems_[p], limit_s, settled_sets_));
-    const double least_s = composers_.back()->LeastSeconds();
-    if (least_s >= limit_s) continue;
-    AddTail(
-        {.problem = p, .begin = problems_[p].num_atoms, .least_s = least_s});
+    Composer& composer = *composers_.back();
+    const double quick_s = composer.QuickSeconds();
+    if (quick_s >= limit_s) continue;
+    composer.BoundJointly(quick_s, limit_s);
+    Tail none{.problem = p, .begin = problems_[p].num_atoms};
+    none.least_s = composer.LeastSeconds(none);
+    if (none.least_s < limit_s) AddTail(none);
   }
 }
 
@@ -282,17 +403,25 @@ absl::Status PlayedOrder::Expand(int tail, double limit_s,
   Composer& composer = *composers_[rest.problem];
   const PlayedProblem& problem = problems_[rest.problem];
   const int64_t work_before = composer.work();
-  for (const int slice : composer.ending_at(rest.begin)) {
-    if (++work_ % kWorkBetweenPolls == 0 && should_stop()) {
-      return absl::CancelledError("planning stopped");
+  if (work_ >= next_poll_) {
+    next_poll_ = work_ + kWorkBetweenPolls;
+    if (should_stop()) return absl::CancelledError("planning stopped");
+  }
+  const auto is_slow = [&](const auto& slices) {
+    ++work_;
+    return composer.QuickSeconds(slices, rest) >= limit_s;
+  };
+  for (const Composer::Group& group : composer.ending_at(rest.begin)) {
+    if (is_slow(group)) continue;
+    for (const int slice : group.slices) {
+      if (is_slow(problem.slices[slice])) continue;
+      const Tail longer = composer.Prepend(slice, rest, tail);
+      if (longer.bound.num_stages > problem.max_stages) continue;
+      if (longer.begin == 0 && longer.bound.num_stages < problem.min_stages) {
+        continue;
+      }
+      if (longer.least_s < limit_s && IsWanted(longer)) AddTail(longer);
     }
-    if (composer.QuickSeconds(problem.slices[slice], rest) >= limit_s) continue;
-    const Tail longer = composer.Prepend(slice, rest, tail);
-    if (longer.bound.num_stages > problem.max_stages) continue;
-    if (longer.begin == 0 && longer.bound.num_stages < problem.min_stages) {
-      continue;
-    }
-    if (longer.least_s < limit_s && IsWanted(longer)) AddTail(longer);
   }
   work_ += composer.work() - work_before;
   return absl::OkStatus();
@@ -313,7 +442,9 @@ bool PlayedOrder::WasRaised(int index) {
 
 // Returns whether the set of islands of a complete pipeline is not settled.
 bool PlayedOrder::IsWanted(const Tail& tail) const {
-  return tail.begin > 0 || !settled_.contains(tail.islands);
+  if (tail.begin > 0) return true;
+  if (tail.islands < 32) return (settled_sets_ >> tail.islands & 1) == 0;
+  return !settled_.contains(tail.islands);
 }
 
 double PlayedOrder::Play(int tail) {

@@ -2,6 +2,7 @@
 #define TANGRAM_COORDINATOR_PLANNERS_TANGRAM_PLAYED_ORDER_H_
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <queue>
 #include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -46,6 +48,11 @@ struct PlayedProblem {
   std::function<void(const PlayedSlice& from, const PlayedSlice& to,
                      StageTimes& last)>
       set_transfers;
+  // Returns lower bounds in seconds on these transfers, there and back, of any
+  // two slices on the islands with a boundary before `atom`. Empty: 0.
+  std::function<std::pair<double, double>(int atom, int from_island,
+                                          int to_island)>
+      least_transfers;
 };
 
 // A composition and its simulated iteration time.
@@ -65,12 +72,13 @@ inline constexpr size_t kMaxPlayedTails = 200'000;
 // the time that the simulator plays. So a complete pipeline at the front of the
 // queue is no slower than any that comes later.
 //
-// With V the bound of a tail on its passes (TailBound), l(U) and w(U) the least
-// latency and the least busiest time of the atoms in front of it on exactly the
-// islands U, its lower bound is, over the sets U that make a wanted set with
-// the islands of the tail,
+// With V the bound of a tail on its passes (TailBound), w(U) the least busiest
+// time of the atoms in front of it on exactly the islands U, and λ(U, T) their
+// least latency if none is busier than T (PlayedPrefixes), its lower bound is,
+// over the levels T_j and over the sets U that make a wanted set with the
+// islands of the tail,
 //
-//   min over U of max(l(U) + V, w(U)).
+//   min over U and j of max(λ(U, T_j) + V, T_{j−1}, w(U)).
 //
 // Deterministic. Not thread-safe.
 class PlayedOrder {
@@ -108,11 +116,12 @@ class PlayedOrder {
 
   std::vector<PlayedProblem> problems_;
   std::vector<std::unique_ptr<Composer>> composers_;  // By problem.
-  std::vector<Tail> tails_;
+  std::deque<Tail> tails_;  // It grows without a copy.
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue_;
   std::set<uint32_t> settled_;  // Sets of islands.
   uint32_t settled_sets_ = 0;   // A bit for each that is less than 32.
   int64_t work_ = 0;
+  int64_t next_poll_ = 0;  // The work at which should_stop is polled next.
   bool is_exact_ = true;
 };
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <initializer_list>
 #include <iterator>
+#include <utility>
 
 #include "common/base/fingerprint.h"
 #include "common/cost/stage_cost.h"
@@ -15,7 +17,28 @@ namespace {
 // measurements, and an island mostly has one.
 constexpr size_t kMostDevices = 64;
 
+size_t HashOf(std::initializer_list<int> numbers) {
+  uint64_t hash = 0;
+  for (const int number : numbers) {
+    hash = (hash ^ static_cast<uint32_t>(number)) * 0x9e3779b97f4a7c15ULL;
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
 }  // namespace
+
+size_t SliceTimes::Hash::operator()(const TimedPlan& plan) const {
+  const PairId& pair = plan.pair;
+  return HashOf({pair.microbatch, pair.slice_class, pair.island_class,
+                 plan.island, plan.plan});
+}
+
+size_t SliceTimes::Hash::operator()(const Boundary& boundary) const {
+  return HashOf({boundary.microbatch, boundary.atom, boundary.from_island,
+                 boundary.from_gpu, boundary.from_count, boundary.to_island,
+                 boundary.to_count});
+}
 
 SliceTimes::SliceTimes(const SearchSpace& space, const PairStore& store,
                        const PlanRequest& request, SharedStageTimes* shared)
@@ -60,10 +83,11 @@ SharedStageTimes::Key SliceTimes::KeyOf(const PairId& pair, int island,
   return key.key();
 }
 
-std::vector<StageTimes> SliceTimes::StagesOf(const PairId& pair, int island,
-                                             int plan) {
-  const auto timed = times_.find({pair, island, plan});
-  if (timed != times_.end()) return timed->second;
+const std::vector<StageTimes>& SliceTimes::StagesOf(const PairId& pair,
+                                                    int island, int plan) {
+  const TimedPlan timed{pair, island, plan};
+  const auto known = times_.find(timed);
+  if (known != times_.end()) return known->second;
   const SlicePlan& slice_plan = store_.PlansOf(pair)[plan];
   std::vector<StageTimes> times;
   if (shared_ == nullptr) {
@@ -75,11 +99,11 @@ std::vector<StageTimes> SliceTimes::StagesOf(const PairId& pair, int island,
       shared_->Insert(key, times);
     }
   }
-  if (num_timed_ + times.size() <= kMaxTimedStages) {
-    num_timed_ += times.size();
-    times_[{pair, island, plan}] = times;
+  if (num_timed_ + times.size() > kMaxTimedStages) {
+    return not_kept_ = std::move(times);
   }
-  return times;
+  num_timed_ += times.size();
+  return times_.emplace(timed, std::move(times)).first->second;
 }
 
 std::vector<StageTimes> SliceTimes::Time(const PairId& pair, int island,

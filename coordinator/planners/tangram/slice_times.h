@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <list>
 #include <map>
-#include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -33,8 +33,9 @@ class SliceTimes {
 
   // Returns the times of plan `plan` of PairStore::PlansOf(pair) on `island`,
   // for one pipeline microbatch. They are the same at every position of the
-  // slice. The last stage has no transfers.
-  std::vector<StageTimes> StagesOf(const PairId& pair, int island, int plan);
+  // slice. The last stage has no transfers. Valid until the next call.
+  const std::vector<StageTimes>& StagesOf(const PairId& pair, int island,
+                                          int plan);
 
   // The last stage of one slice and the first stage of the next.
   struct Boundary {
@@ -45,7 +46,7 @@ class SliceTimes {
     int from_count = 0;
     int to_island = 0;
     int to_count = 0;
-    auto operator<=>(const Boundary&) const = default;
+    bool operator==(const Boundary&) const = default;
   };
   // Sets the transfers of `last` across a boundary.
   void SetTransfers(const Boundary& boundary, StageTimes& last);
@@ -57,6 +58,19 @@ class SliceTimes {
     int first = 0;
     int count = 0;
     auto operator<=>(const Range&) const = default;
+  };
+
+  // A plan of a pair on an island.
+  struct TimedPlan {
+    PairId pair;
+    int island = 0;
+    int plan = 0;
+    bool operator==(const TimedPlan&) const = default;
+  };
+
+  struct Hash {
+    size_t operator()(const TimedPlan& plan) const;
+    size_t operator()(const Boundary& boundary) const;
   };
 
   struct Placement {
@@ -81,15 +95,15 @@ class SliceTimes {
   // With `shared_`: the training, and the nodes of each island, as numbers.
   uint64_t training_ = 0;
   std::vector<uint64_t> islands_;
-  // By pair, island and plan.
-  std::map<std::tuple<PairId, int, int>, std::vector<StageTimes>> times_;
-  size_t num_timed_ = 0;           // Stages in times_.
-  std::list<DeviceSpec> devices_;  // All different.
+  std::unordered_map<TimedPlan, std::vector<StageTimes>, Hash> times_;
+  std::vector<StageTimes> not_kept_;  // The last that times_ has no room for.
+  size_t num_timed_ = 0;              // Stages in times_.
+  std::list<DeviceSpec> devices_;     // All different.
   std::map<Range, Placement> placed_;
   // From one range to another, and back.
   std::map<std::pair<Range, Range>, std::pair<TransferPath, TransferPath>>
       paths_;
-  std::map<Boundary, std::pair<double, double>> boundaries_;
+  std::unordered_map<Boundary, std::pair<double, double>, Hash> boundaries_;
 };
 
 }  // namespace tangram

@@ -30,6 +30,16 @@ TailBound PrependStage(const StageTimes& stage, const TailBound& rest,
 
   TailBound tail{.round_trip_s = t + rest_s, .num_stages = rest.num_stages + 1};
   tail.passes_s = std::max({work_s, rounds_s, link_s, nested_s});
+  const int most = std::min(tail.num_stages, TailBound::kMostInWindow);
+  for (int k = 1; k <= most; ++k) {
+    const double window_s = k == 1 ? t : t + x + y + rest.windows_s[k - 2];
+    tail.windows_s[k - 1] = window_s;
+    if (num_microbatches <= n) continue;
+    const int steady = num_microbatches - 1 - n;
+    tail.passes_s = std::max(
+        tail.passes_s, warm_up_s + b + steady / k * window_s + steady % k * t +
+                           f + std::max(n * b, rest_s + b));
+  }
   tail.iteration_s = std::max(tail.passes_s + stage.sync_s + stage.optimizer_s,
                               f + x + rest.iteration_s);
   return tail;

@@ -1,6 +1,8 @@
 #ifndef TANGRAM_COORDINATOR_PLANNERS_TANGRAM_TAIL_BOUND_H_
 #define TANGRAM_COORDINATOR_PLANNERS_TANGRAM_TAIL_BOUND_H_
 
+#include <array>
+
 #include "common/sim/play_pipeline.h"
 
 namespace tangram {
@@ -8,6 +10,9 @@ namespace tangram {
 // Lower bounds in seconds on the simulated time of the last stages of a 1F1B
 // pipeline. They need no stage in front of these. All are 0 without stages.
 struct TailBound {
+  // Windows of so many first stages are told apart.
+  static constexpr int kMostInWindow = 6;
+
   // One microbatch through all stages, forward and back, with the transfers
   // between them. Exact if nothing waits.
   double round_trip_s = 0;
@@ -16,6 +21,9 @@ struct TailBound {
   // The same, and to the end of gradient reduction and optimizer of all stages.
   double iteration_s = 0;
   int num_stages = 0;
+  // [k − 1]: one microbatch through the first k stages, forward and back, with
+  // the transfers between them.
+  std::array<double, kMostInWindow> windows_s = {};
 };
 
 // Returns the bound of `stage` in front of the stages of `rest`, for B
@@ -39,6 +47,15 @@ struct TailBound {
 //
 // The first two count the work of the stage. The third counts rounds: forward
 // pass m + n waits for backward pass m, which waits for the round trip.
+//
+// A window of the first k stages has rounds of its own. Its last stage, with
+// n − k + 1 microbatches in flight, runs backward pass m behind forward pass
+// m + n − k. So forward pass j + k of the first stage begins W_k after forward
+// pass j or later, with W_k the trip through the window. That makes, for B > n,
+//
+//   max(n f, f + R) + b + q W_k + r t + f + max(n b, R + b),
+//
+// with B − 1 − n = q k + r and r < k. For k = 1 it is the work of the stage.
 TailBound PrependStage(const StageTimes& stage, const TailBound& rest,
                        int num_microbatches);
 

@@ -89,6 +89,38 @@ TEST_F(PlanMoveTest, APartComesFromTheOwnNode) {
   EXPECT_NEAR(move.seconds, StateBytes() / 100e9, 1e-9);
 }
 
+TEST_F(PlanMoveTest, ReplicasFetchFromEachOther) {
+  // Both GPUs of the other node need all of it, which crosses the link once.
+  const PipelinePlan one = OneStage(model_, 1, 1, 0, {{0, 0}});
+  const PipelinePlan two = OneStage(model_, 1, 2, 0, {{1, 0}, {1, 1}});
+  const PlanMove move = Move(one, two);
+  EXPECT_NEAR(move.moved_bytes, 2 * StateBytes(), 1);
+  EXPECT_NEAR(move.nodes[1].in_bytes, StateBytes(), 1);
+  EXPECT_NEAR(move.nodes[1].from_inside_bytes, StateBytes(), 1);
+  EXPECT_NEAR(move.seconds, StateBytes() / 10e9, 1e-9);
+  // The checkpoint is read once too.
+  const PlanMove lost = Move(one, two, {"a-0"});
+  EXPECT_NEAR(lost.checkpoint_bytes, StateBytes(), 1);
+  EXPECT_NEAR(lost.moved_bytes, StateBytes(), 1);
+}
+
+TEST_F(PlanMoveTest, AStageWithTheEmbeddingHoldsATiedMatrixOnce) {
+  ModelSpec tied = model_;
+  for (LayerSpec& layer : tied.layers) layer.tied_embeddings = true;
+  const auto bytes_of = [&](const ModelSpec& model) {
+    double bytes = 0;
+    for (const HeldPart& part :
+         HeldBy(model, cluster_, training_, OneStage(model, 1, 1, 0, {{0, 0}}))
+             .parts) {
+      bytes += part.tensor_bytes;
+    }
+    return bytes;
+  };
+  const LayerSpec& head = tied.layers.back();
+  EXPECT_NEAR(bytes_of(model_) - bytes_of(tied),
+              14.0 * head.vocab_size * head.hidden_size, 1);
+}
+
 TEST_F(PlanMoveTest, ALostShardComesFromTheCheckpoint) {
   // ZeRO 1 splits the optimizer state over the replicas: node 1 had half of it.
   const PlanMove move = Move(OneStage(model_, 1, 2, 1, {{0, 0}, {1, 0}}),

@@ -27,6 +27,9 @@ void SetTransfers(const PlayedSlice& from, const PlayedSlice& to,
   last.send_forward_s = 0.3 * (from.island + 2 * to.island);
   last.send_backward_s = 0.2 * (from.island + to.island);
 }
+std::pair<double, double> LeastTransfers(int, int from, int to) {
+  return {0.3 * (from + 2 * to), 0.2 * (from + to)};
+}
 
 PlayedProblem RandomProblem(std::mt19937& rng, int num_atoms, int num_islands) {
   std::uniform_real_distribution<double> seconds(0.1, 2);
@@ -35,6 +38,7 @@ PlayedProblem RandomProblem(std::mt19937& rng, int num_atoms, int num_islands) {
                         .num_microbatches = 1 + static_cast<int>(rng() % 8),
                         .max_stages = 3 + static_cast<int>(rng() % 4),
                         .set_transfers = SetTransfers};
+  if (rng() % 2 == 0) problem.least_transfers = LeastTransfers;
   for (int begin = 0; begin < num_atoms; ++begin) {
     for (int end = begin + 1; end <= num_atoms; ++end) {
       for (int island = 0; island < num_islands; ++island) {

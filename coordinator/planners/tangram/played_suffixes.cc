@@ -1,0 +1,103 @@
+#include "coordinator/planners/tangram/played_suffixes.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace tangram {
+namespace {
+
+PlayedSuffixes::Row SuffixRow(double seconds) {
+  PlayedSuffixes::Row row;
+  row.fill(seconds);
+  return row;
+}
+
+// Returns the slices with the least latency of those on the same atoms and
+// island with as many stages.
+std::vector<SliceBound> Quickest(std::vector<SliceBound> slices) {
+  const auto kind = [](const SliceBound& slice) {
+    return std::tie(slice.atoms.end, slice.island, slice.num_stages);
+  };
+  std::sort(slices.begin(), slices.end(),
+            [&](const SliceBound& a, const SliceBound& b) {
+              return std::tuple_cat(kind(a), std::tie(a.latency_s)) <
+                     std::tuple_cat(kind(b), std::tie(b.latency_s));
+            });
+  slices.erase(std::unique(slices.begin(), slices.end(),
+                           [&](const SliceBound& a, const SliceBound& b) {
+                             return kind(a) == kind(b);
+                           }),
+               slices.end());
+  return slices;
+}
+
+}  // namespace
+
+PlayedSuffixes::PlayedSuffixes(const BoundProblem& problem,
+                               absl::Span<const std::vector<SliceBound>> slices)
+    : num_islands_(problem.num_islands),
+      num_sets_(problem.num_sets()),
+      num_microbatches_(problem.num_microbatches) {
+  rows_.assign(IndexOf(problem.num_atoms + 1, 0, 0), SuffixRow(kInfinity));
+  for (size_t i = IndexOf(problem.num_atoms, 0, 0); i < rows_.size(); ++i) {
+    rows_[i][0] = 0;
+  }
+  std::vector<Row> first;  // [set in use before][island of the first slice].
+  for (int atom = problem.num_atoms - 1; atom > 0; --atom) {
+    first.assign(size_t{num_sets_} * num_islands_, SuffixRow(kInfinity));
+    for (const SliceBound& slice : Quickest(slices[atom])) {
+      const uint32_t own = problem.SetOf(slice.island);
+      const int stages = std::min(slice.num_stages, kMostStages);
+      for (uint32_t used = 0; used < num_sets_; ++used) {
+        if ((used & own) != 0) continue;
+        ++steps_;
+        const Row& rest = LatencyOf(slice.atoms.end, used | own, slice.island);
+        Row& row = first[size_t{used} * num_islands_ + slice.island];
+        for (int n = 0; n <= kMostStages; ++n) {
+          double& least = row[std::min(n + stages, kMostStages)];
+          least = std::min(least, slice.latency_s + rest[n]);
+        }
+      }
+    }
+    for (int from = 0; from < num_islands_; ++from) {
+      for (int to = 0; to < num_islands_; ++to) {
+        if (from == to) continue;
+        double x = 0;
+        double y = 0;
+        if (problem.least_transfers) {
+          std::tie(x, y) = problem.least_transfers(atom, from, to);
+        }
+        for (uint32_t used = 0; used < num_sets_; ++used) {
+          const Row& behind = first[size_t{used} * num_islands_ + to];
+          Row& row = rows_[IndexOf(atom, used, from)];
+          for (int n = 0; n <= kMostStages; ++n) {
+            row[n] = std::min(row[n], x + y + behind[n]);
+          }
+        }
+      }
+    }
+  }
+}
+
+double PlayedSuffixes::BusiestSeconds(const SliceBound& slice,
+                                      uint32_t used) const {
+  const Row& rest = LatencyOf(slice.atoms.end, used, slice.island);
+  const int most = num_microbatches_ - 1 - slice.stages_to_end;  // n + c < B.
+  const double t = slice.stage_s;
+  double least_s = kInfinity;
+  for (int n = 0; n <= kMostStages; ++n) {
+    if (rest[n] == kInfinity) continue;
+    const double behind_s = slice.behind_s + rest[n];  // r + R
+    const double rounds_s = (most - n + 2) * t + 2 * behind_s;
+    const double filled_s = t + behind_s + (num_microbatches_ - 1) * t / 2;
+    double passes_s = n <= most ? rounds_s : filled_s;
+    // Any number of stages from kMostStages on.
+    if (n == kMostStages && n <= most) {
+      passes_s = std::min(2 * t + 2 * behind_s, filled_s);
+    }
+    least_s = std::min(least_s, passes_s);
+  }
+  return std::max(slice.busiest_s, slice.before_s + least_s);
+}
+
+}  // namespace tangram
