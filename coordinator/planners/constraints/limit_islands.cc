@@ -18,8 +18,8 @@ absl::StatusOr<IslandRules> LimitIslands(const PlanRequest& request,
                                          std::vector<Island>& islands) {
   TANGRAM_ASSIGN_OR_RETURN(
       IslandRules resolved,
-      ResolveConstraints(request.constraints, request.cluster,
-                         request.model.num_layers(), islands));
+      ResolveConstraints(request.constraints, request.cluster, request.model,
+                         islands));
   for (Island& island : islands) {
     island.spec.limits = resolved.limits[island.id];
     JoinLimits(rules.stages, island.spec);

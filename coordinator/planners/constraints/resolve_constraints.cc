@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
@@ -192,7 +193,8 @@ absl::Status ApplyPp(const PlanConstraints& constraints, int num_gpus,
 }
 
 // Checks what can be said of degrees and chunks without a plan.
-absl::Status CheckScalars(const PlanConstraints& constraints) {
+absl::Status CheckScalars(const PlanConstraints& constraints,
+                          const ModelSpec& model) {
   if (constraints.zero_stage.has_value() &&
       (*constraints.zero_stage < 0 || *constraints.zero_stage > 3)) {
     return Bad("zero_stage", absl::StrCat(*constraints.zero_stage),
@@ -201,6 +203,12 @@ absl::Status CheckScalars(const PlanConstraints& constraints) {
   if (constraints.ep_degree < 0) {
     return Bad("ep_degree", absl::StrCat(constraints.ep_degree),
                "a positive integer");
+  }
+  const bool has_experts = absl::c_any_of(
+      model.layers, [](const LayerSpec& l) { return l.is_moe(); });
+  if (constraints.ep_degree > 1 && !has_experts) {
+    return Bad("ep_degree", absl::StrCat(constraints.ep_degree),
+               absl::StrCat("1, as ", model.name, " has no experts"));
   }
   const int chunks = constraints.virtual_stages;
   if (chunks < 0) {
@@ -288,9 +296,9 @@ std::vector<int> ConstraintMarks(const PlanConstraints& constraints,
 }
 
 absl::StatusOr<IslandRules> ResolveConstraints(
-    const PlanConstraints& constraints, const Cluster& cluster, int num_layers,
-    absl::Span<const Island> islands) {
-  TANGRAM_RETURN_IF_ERROR(CheckScalars(constraints));
+    const PlanConstraints& constraints, const Cluster& cluster,
+    const ModelSpec& model, absl::Span<const Island> islands) {
+  TANGRAM_RETURN_IF_ERROR(CheckScalars(constraints, model));
   const IslandNames names(cluster, islands);
   IslandRules rules{.usable = names.all(),
                     .limits = std::vector<StageLimits>(
@@ -316,7 +324,7 @@ absl::StatusOr<IslandRules> ResolveConstraints(
   TANGRAM_RETURN_IF_ERROR(ApplyMaxStages(constraints, names, rules));
   TANGRAM_RETURN_IF_ERROR(ApplyPp(constraints, cluster.num_gpus(), rules));
   TANGRAM_RETURN_IF_ERROR(
-      ApplyPins(constraints.pins, num_layers, names, rules));
+      ApplyPins(constraints.pins, model.num_layers(), names, rules));
   return rules;
 }
 

@@ -48,10 +48,10 @@ std::vector<int> ConstraintMarks(const PlanConstraints& constraints,
 
 // Returns the constraints resolved to `islands`. Errors: kInvalidArgument
 // naming the field, the value and the known islands, for an unknown island or
-// layer, and if no island is left.
+// layer, for degrees that no plan can have, and if no island is left.
 absl::StatusOr<IslandRules> ResolveConstraints(
-    const PlanConstraints& constraints, const Cluster& cluster, int num_layers,
-    absl::Span<const Island> islands);
+    const PlanConstraints& constraints, const Cluster& cluster,
+    const ModelSpec& model, absl::Span<const Island> islands);
 
 }  // namespace tangram
 

@@ -90,8 +90,7 @@ class WholeClusterSearch : public PlanSearch {
     TANGRAM_ASSIGN_OR_RETURN(
         const IslandRules resolved,
         ResolveConstraints(request_.constraints, request_.cluster,
-                           request_.model.num_layers(),
-                           {&stand_in_.island, 1}));
+                           request_.model, {&stand_in_.island, 1}));
     spec.limits = resolved.limits.front();
     if (spec.limits.max_stages == 0 ||
         resolved.max_stages < spec.limits.max_stages) {

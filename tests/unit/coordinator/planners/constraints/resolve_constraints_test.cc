@@ -93,6 +93,7 @@ TEST(ConstraintsTest, WhatNoPipelineCanBeIsRefusedByField) {
   refuses({.pp_degree = 3}, "pp_degree: 3; expected a positive integer, at");
   refuses({.max_stages = {{"", 1}}, .pp_degree = 2},
           "pp_degree: 2; expected at most max_stages, 1");
+  refuses({.ep_degree = 2}, "ep_degree: 2; expected 1, as ");
   refuses({.zero_stage = 4}, "zero_stage: 4; expected 0, 1, 2 or 3");
   refuses({.schedule = PipelineSchedule::kOneFOneB, .virtual_stages = 2},
           "virtual_stages: 2; expected 1, as the schedule is 1f1b");
@@ -151,7 +152,7 @@ TEST(ConstraintsTest, PinsKeepLayersOffTheOtherIslands) {
   ASSERT_OK_AND_ASSIGN(
       const std::vector<Island> islands,
       CreateTangramPlanner(source, {})->Islands(request, observer));
-  const int num_layers = 6;
+  const int num_layers = request.model.num_layers();
   std::mt19937 rng(3);
   for (int round = 0; round < 200; ++round) {
     PlanConstraints constraints;
@@ -161,9 +162,9 @@ TEST(ConstraintsTest, PinsKeepLayersOffTheOtherIslands) {
       const int last = first + static_cast<int>(rng() % (num_layers - first));
       constraints.pins.push_back({first, last, rng() % 2 == 0 ? "0" : "SLOW"});
     }
-    ASSERT_OK_AND_ASSIGN(
-        const IslandRules rules,
-        ResolveConstraints(constraints, request.cluster, num_layers, islands));
+    ASSERT_OK_AND_ASSIGN(const IslandRules rules,
+                         ResolveConstraints(constraints, request.cluster,
+                                            request.model, islands));
     for (int begin = 0; begin < num_layers; ++begin) {
       for (int end = begin + 1; end <= num_layers; ++end) {
         for (const int island : {0, 1}) {
