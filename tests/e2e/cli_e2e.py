@@ -134,13 +134,19 @@ class PlanTest(Folder):
         self.fails(BAD_INPUT, "plan.json: plan.stages", "evaluate", "plan.json",
                    "--model", "gpt3-1.3b", "--layers", "5")
 
+    def plan_two_stages(self):
+        self.tangram("plan", *CLUSTER, *JOB, "--pp", "2", "--output",
+                     "plan.json")
+
     def test_must_not_overlap(self):
+        self.plan_two_stages()
         def overlap(plan):
             plan["plan"]["stages"][1]["plan"]["begin"] = {"layer": 0, "op": 0}
         self.fails(BAD_INPUT, "edited.json: plan.stages[1].plan.begin",
                    "evaluate", self.rewrite(overlap))
 
     def test_must_not_use_a_gpu_twice(self):
+        self.plan_two_stages()
         def reuse(plan):
             stages = plan["plan"]["stages"]
             stages[1]["gpus"] = stages[0]["gpus"]

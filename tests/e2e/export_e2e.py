@@ -128,7 +128,7 @@ class Export(harness.Folder):
     def test_refusals_name_the_reason(self):
         self.fails(BAD_INPUT, "deepspeed: stages", "export", "plan.json",
                    "--to", "deepspeed", "-o", "out")
-        self.fails(BAD_INPUT, "flash attention does not run on T4", "export",
+        self.fails(BAD_INPUT, "flash attention does not run on ", "export",
                    "plan.json", "--to", "galvatron", "-o", "out")
         self.fails(BAD_INPUT, "--to: x; expected one of flagscale", "export",
                    "plan.json", "--to", "x", "-o", "out")

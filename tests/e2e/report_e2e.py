@@ -121,6 +121,9 @@ class ReportTest(Folder):
         self.fails(BAD_INPUT, "bad.json: not valid JSON", "report", "plan.json",
                    "bad.json", "-o", "r.html")
 
+        self.tangram("plan", *CLUSTER, *JOB, "--pp", "2", "--output",
+                     "plan.json", "--quiet")
+
         def overlap(plan):
             plan["plan"]["stages"][1]["plan"]["begin"] = {"layer": 0, "op": 0}
         self.fails(BAD_INPUT, "edited.json: plan.stages[1].plan.begin",

@@ -1,5 +1,6 @@
 """Tests REST with JSON, by curl as users call it."""
 
+import http.client
 import json
 import os
 import shutil
@@ -187,16 +188,19 @@ class OpenTest(RestTest):
     def test_it_stops_with_calls_under_way(self):
         self.ask("POST", "/v1/jobs", {"job_id": "a",
                                       "request": self.plan_request()})
-        curl = subprocess.Popen(
-            ["curl", "--silent", "--include", "--noproxy", "*", "-X", "POST",
-             "-H", "Content-Type: application/json",
-             self.url + "/v1/jobs/a:wait"], stdout=subprocess.PIPE, text=True)
+        caller = http.client.HTTPConnection(self.url.split("//")[1], timeout=60)
+        self.addCleanup(caller.close)
+        # The connection is served once it has had an answer.
+        caller.request("GET", "/v1/jobs/a")
+        self.assertEqual(caller.getresponse().read()[:1], b"{")
+        caller.request("POST", "/v1/jobs/a:wait",
+                       headers={"Content-Type": "application/json"})
         time.sleep(0.5)
         self.assertEqual(self.coordinator.end(15), 0)
-        answer = curl.communicate(timeout=60)[0]
-        self.assertRegex(answer, r"HTTP/1.1 503 ")
-        self.assertIn("Retry-After: 1", answer)
-        self.assertIn('"status":"UNAVAILABLE"', answer)
+        answer = caller.getresponse()
+        self.assertEqual(answer.status, 503)
+        self.assertEqual(answer.headers["Retry-After"], "1")
+        self.assertIn(b'"status":"UNAVAILABLE"', answer.read())
 
 
 class SecuredTest(RestTest):
