@@ -39,8 +39,8 @@ class RunTest(Folder):
     def setUpClass(cls):
         super().setUpClass()
         cls.plan = subprocess.run(
-            [TANGRAM, "plan", *CLUSTER, *JOB, "--output", "-"], check=True,
-            capture_output=True, text=True, timeout=120).stdout
+            [TANGRAM, "plan", *CLUSTER, *JOB, "--pp", "2", "--output", "-"],
+            check=True, capture_output=True, text=True, timeout=120).stdout
 
     def setUp(self):
         super().setUp()
