@@ -3,18 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 #include "common/base/infinity.h"
 #include "coordinator/planners/tangram/simulated_bound.h"
 
 namespace tangram {
 namespace {
-
-PlayedPrefixes::Row PrefixRow(double seconds) {
-  PlayedPrefixes::Row row;
-  row.fill(seconds);
-  return row;
-}
 
 // Returns whether no bound on a pipeline rises if `a` takes the place of `b`,
 // on the same atoms and island.
@@ -71,18 +66,16 @@ PlayedPrefixes::PlayedPrefixes(const BoundProblem& problem,
                                absl::Span<const std::vector<SliceBound>> slices,
                                const PlayedSuffixes& suffixes, double least_s,
                                double limit_s)
-    : num_islands_(problem.num_islands),
-      num_sets_(problem.num_sets()),
-      tells_islands_(problem.tells_islands) {
+    : num_islands_(problem.num_islands), num_sets_(problem.num_sets()) {
   SetLevels(least_s, limit_s);
-  rows_.assign(IndexOf(problem.num_atoms + 1, 0, 0), PrefixRow(kInfinity));
+  rows_.assign(IndexOf(problem.num_atoms + 1, 0, 0), RowOf<Row>(kInfinity));
   for (int i = 0; i <= num_islands_; ++i)
-    rows_[IndexOf(0, 0, i)] = PrefixRow(0);
+    rows_[IndexOf(0, 0, i)] = RowOf<Row>(0);
   std::vector<Row> last;  // [set][island of the last slice].
   for (int atom = 1; atom <= problem.num_atoms; ++atom) {
-    last.assign(size_t{num_sets_} * num_islands_, PrefixRow(kInfinity));
-    AddSlices(WithoutWorse(slices[atom], problem.num_microbatches), suffixes,
-              last);
+    last.assign(size_t{num_sets_} * num_islands_, RowOf<Row>(kInfinity));
+    AddSlices(problem, WithoutWorse(slices[atom], problem.num_microbatches),
+              suffixes, last);
     Connect(problem, atom, last);
   }
 }
@@ -98,15 +91,15 @@ void PlayedPrefixes::SetLevels(double least_s, double limit_s) {
 }
 
 // Puts slices behind the prefixes that end where they begin.
-void PlayedPrefixes::AddSlices(absl::Span<const SliceBound> ending,
+void PlayedPrefixes::AddSlices(const BoundProblem& problem,
+                               absl::Span<const SliceBound> ending,
                                const PlayedSuffixes& suffixes,
                                std::vector<Row>& last) {
   for (const SliceBound& slice : ending) {
     const bool is_first = slice.atoms.begin == 0;
     const double closing_s = is_first ? slice.closing_s : 0;
     const double latency_s = slice.latency_s + closing_s;
-    const uint32_t own =
-        tells_islands_ ? uint32_t{1} << slice.island : uint32_t{0};
+    const uint32_t own = problem.SetOf(slice.island);
     for (uint32_t set = 0; set < num_sets_; ++set) {
       if ((set & own) != own || (is_first && set != own)) continue;
       ++steps_;
@@ -131,11 +124,8 @@ void PlayedPrefixes::Connect(const BoundProblem& problem, int num_atoms,
   for (int from = 0; from < num_islands_; ++from) {
     for (int to = 0; to <= num_islands_; ++to) {
       if (is_end != (to == num_islands_) || from == to) continue;
-      double x = 0;
-      double y = 0;
-      if (!is_end && problem.least_transfers) {
-        std::tie(x, y) = problem.least_transfers(num_atoms, from, to);
-      }
+      const auto [x, y] = is_end ? std::pair(0.0, 0.0)
+                                 : problem.TransfersAt(num_atoms, from, to);
       const double transfers_s = x + y;
       const double link_s =
           transfers_s + (problem.num_microbatches - 1) * std::max(x, y);

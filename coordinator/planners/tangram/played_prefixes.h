@@ -69,14 +69,14 @@ class PlayedPrefixes {
            next_island;
   }
   void SetLevels(double least_s, double limit_s);
-  void AddSlices(absl::Span<const SliceBound> ending,
+  void AddSlices(const BoundProblem& problem,
+                 absl::Span<const SliceBound> ending,
                  const PlayedSuffixes& suffixes, std::vector<Row>& last);
   void Connect(const BoundProblem& problem, int num_atoms,
                absl::Span<const Row> last);
 
   const int num_islands_;
   const uint32_t num_sets_;
-  const bool tells_islands_;
   Row levels_s_;
   Row slower_than_s_;
   std::vector<Row> rows_;

@@ -6,12 +6,6 @@
 namespace tangram {
 namespace {
 
-PlayedSuffixes::Row SuffixRow(double seconds) {
-  PlayedSuffixes::Row row;
-  row.fill(seconds);
-  return row;
-}
-
 // Returns the slices with the least latency of those on the same atoms and
 // island with as many stages.
 std::vector<SliceBound> Quickest(std::vector<SliceBound> slices) {
@@ -38,13 +32,13 @@ PlayedSuffixes::PlayedSuffixes(const BoundProblem& problem,
     : num_islands_(problem.num_islands),
       num_sets_(problem.num_sets()),
       num_microbatches_(problem.num_microbatches) {
-  rows_.assign(IndexOf(problem.num_atoms + 1, 0, 0), SuffixRow(kInfinity));
+  rows_.assign(IndexOf(problem.num_atoms + 1, 0, 0), RowOf<Row>(kInfinity));
   for (size_t i = IndexOf(problem.num_atoms, 0, 0); i < rows_.size(); ++i) {
     rows_[i][0] = 0;
   }
   std::vector<Row> first;  // [set in use before][island of the first slice].
   for (int atom = problem.num_atoms - 1; atom > 0; --atom) {
-    first.assign(size_t{num_sets_} * num_islands_, SuffixRow(kInfinity));
+    first.assign(size_t{num_sets_} * num_islands_, RowOf<Row>(kInfinity));
     for (const SliceBound& slice : Quickest(slices[atom])) {
       const uint32_t own = problem.SetOf(slice.island);
       const int stages = std::min(slice.num_stages, kMostStages);
@@ -62,11 +56,7 @@ PlayedSuffixes::PlayedSuffixes(const BoundProblem& problem,
     for (int from = 0; from < num_islands_; ++from) {
       for (int to = 0; to < num_islands_; ++to) {
         if (from == to) continue;
-        double x = 0;
-        double y = 0;
-        if (problem.least_transfers) {
-          std::tie(x, y) = problem.least_transfers(atom, from, to);
-        }
+        const auto [x, y] = problem.TransfersAt(atom, from, to);
         for (uint32_t used = 0; used < num_sets_; ++used) {
           const Row& behind = first[size_t{used} * num_islands_ + to];
           Row& row = rows_[IndexOf(atom, used, from)];

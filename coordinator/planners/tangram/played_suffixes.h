@@ -53,7 +53,21 @@ struct BoundProblem {
   uint32_t SetOf(int island) const {
     return tells_islands ? uint32_t{1} << island : 0;
   }
+  // Returns least_transfers, or 0.
+  std::pair<double, double> TransfersAt(int atom, int from_island,
+                                        int to_island) const {
+    if (!least_transfers) return {0, 0};
+    return least_transfers(atom, from_island, to_island);
+  }
 };
+
+// Returns a row, an array of seconds, with the same in all places.
+template <typename Row>
+Row RowOf(double seconds) {
+  Row row;
+  row.fill(seconds);
+  return row;
+}
 
 // Lower bounds on what is behind a slice: by the number of stages, the least
 // latency of the other atoms for one microbatch, there and back, transfers
