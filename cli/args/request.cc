@@ -67,6 +67,13 @@ absl::StatusOr<TrainingOptions> TrainingFor(const PlanOptions& options,
 struct ReadCluster {
   Cluster whole;
   std::vector<NodeCount> counts;  // Empty: all nodes.
+
+  absl::StatusOr<Cluster> Chosen() const {
+    Cluster chosen = whole;
+    if (counts.empty()) return chosen;
+    TANGRAM_RETURN_IF_ERROR(LimitNodes(counts, chosen));
+    return chosen;
+  }
 };
 
 absl::StatusOr<ReadCluster> ReadClusterOf(const ClusterChoice& choice) {
@@ -90,11 +97,8 @@ absl::StatusOr<ReadCluster> ReadClusterOf(const ClusterChoice& choice) {
 }  // namespace
 
 absl::StatusOr<Cluster> LoadCluster(const ClusterChoice& choice) {
-  TANGRAM_ASSIGN_OR_RETURN(ReadCluster read, ReadClusterOf(choice));
-  if (!read.counts.empty()) {
-    TANGRAM_RETURN_IF_ERROR(LimitNodes(read.counts, read.whole));
-  }
-  return std::move(read.whole);
+  TANGRAM_ASSIGN_OR_RETURN(const ReadCluster read, ReadClusterOf(choice));
+  return read.Chosen();
 }
 
 absl::StatusOr<TrainingOptions> MakeTraining(const TrainingChoice& choice,
@@ -133,10 +137,7 @@ absl::StatusOr<PlanRequest> MakePlanRequest(const PlanOptions& options) {
   choice.framework =
       std::string(FrameworkOfRuntime(options.constraints.runtime));
   TANGRAM_ASSIGN_OR_RETURN(const ReadCluster read, ReadClusterOf(choice));
-  Cluster cluster = read.whole;
-  if (!read.counts.empty()) {
-    TANGRAM_RETURN_IF_ERROR(LimitNodes(read.counts, cluster));
-  }
+  TANGRAM_ASSIGN_OR_RETURN(Cluster cluster, read.Chosen());
   TANGRAM_ASSIGN_OR_RETURN(const LoadedModel loaded, LoadModelOf(options));
   return MakePlanRequest(options, read.whole, std::move(cluster), loaded);
 }
