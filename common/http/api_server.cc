@@ -237,7 +237,7 @@ class MicroApiServer : public ApiServer {
     return call;
   }
 
-  // What comes of the body from now on is thrown away: a client that is
+  // The rest of the body is thrown away as it comes: a client that is
   // answered before it has sent all often sees no answer.
   void Refuse(ApiCall& call, HttpResponse response) {
     call.request.body = std::string();

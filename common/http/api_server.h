@@ -28,7 +28,7 @@ struct ApiRequest {
   std::function<bool()> is_gone;
 };
 
-// What is to be done with a request, by its headers.
+// The treatment of a request, by its headers.
 struct ApiAdmission {
   // The answer to a request that is refused; its body takes no memory.
   std::optional<HttpResponse> refusal;

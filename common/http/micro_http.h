@@ -10,7 +10,7 @@
 
 #include "common/http/http_server.h"
 
-// What the servers do with libmicrohttpd; inside common/http only.
+// The use of libmicrohttpd that the servers share; inside common/http only.
 namespace tangram {
 
 using HttpHeaders = std::vector<std::pair<const char*, const char*>>;
