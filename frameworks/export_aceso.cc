@@ -54,7 +54,7 @@ const char* PartUnlikeGpt3(const LayerSpec& layer) {
   return layer.linear_bias ? nullptr : "no biases";
 }
 
-absl::Status CheckModel(const ModelSpec& model) {
+absl::Status CheckAcesoModel(const ModelSpec& model) {
   for (int l = 0; l < model.num_layers(); ++l) {
     const LayerSpec& layer = model.layers[l];
     if (layer.kind != LayerKind::kTransformer) continue;
@@ -119,8 +119,8 @@ void CheckStage(const PipelinePlan& plan, int index, Obstacles& obstacles) {
                                 " of stages[", index, "], which is before it"));
 }
 
-void CheckGuards(const PlannedTraining& in, const PipelinePlan& plan,
-                 Obstacles& obstacles) {
+void CheckAcesoGuards(const PlannedTraining& in, const PipelinePlan& plan,
+                      Obstacles& obstacles) {
   obstacles.Add(CheckForAceso(in.model, in.training));
   if (plan.virtual_stages > 1) {
     obstacles.Refuse("virtual_stages", plan.virtual_stages, "1");
@@ -155,7 +155,7 @@ TrainingOptions LowerTraining(const PlannedTraining& in) {
 
 // Drops sequence parallelism, ZeRO, 2-D tensor parallelism, sharded experts and
 // offloading, which FlexPipe lacks, and closes the recomputed segments.
-void LowerStages(const ModelSpec& model, PipelinePlan& plan) {
+void LowerAcesoStages(const ModelSpec& model, PipelinePlan& plan) {
   plan.schedule = PipelineSchedule::kOneFOneB;
   for (PlacedStage& stage : plan.stages) {
     StageParallelism& p = stage.plan.parallelism;
@@ -178,7 +178,8 @@ void LowerStages(const ModelSpec& model, PipelinePlan& plan) {
 
 // Writes flexpipe.json: lists with one entry a stage, some of them with one
 // entry an operator.
-std::string ConfigText(const PlannedTraining& in, const PipelinePlan& plan) {
+std::string AcesoConfigText(const PlannedTraining& in,
+                            const PipelinePlan& plan) {
   const LayerSpec& layer = in.model.layers[1];
   Json config = {
       {"model_name", "gpt"},
@@ -322,7 +323,7 @@ absl::Status CheckForAceso(const ModelSpec& model,
                      "fp32 or fp16: in bf16, FlexPipe adds the gradients of "
                      "earlier iterations to the embedding's");
   }
-  obstacles.Add(CheckModel(model));
+  obstacles.Add(CheckAcesoModel(model));
   if (model.layers.front().max_position_embeddings == 0) {
     obstacles.Refuse("model.layers[0].max_position_embeddings", "0",
                      "learned positions, which FlexPipe's GPT has");
@@ -347,14 +348,14 @@ TrainingOptions TrainingUnderAceso(TrainingOptions training) {
 absl::StatusOr<FrameworkExport> ExportToAceso(const PlannedTraining& in) {
   PipelinePlan plan = CanonicalPlan(in.model, in.plan);
   Obstacles obstacles;
-  CheckGuards(in, plan, obstacles);
+  CheckAcesoGuards(in, plan, obstacles);
   obstacles.Add(RoundToResiduals(in.model, plan));
   const absl::StatusOr<std::vector<RankedHost>> ranked =
       HostsInRankOrder(in.cluster, plan);
   obstacles.Add(ranked.status());
   TANGRAM_RETURN_IF_ERROR(obstacles.AsStatus());
   const std::vector<RankedHost>& hosts = *ranked;
-  LowerStages(in.model, plan);
+  LowerAcesoStages(in.model, plan);
   FrameworkExport result{
       .training = LowerTraining(in),
       .framework_losses = AlwaysLost(in, MaxTp(plan)),
@@ -368,7 +369,7 @@ absl::StatusOr<FrameworkExport> ExportToAceso(const PlannedTraining& in) {
                  "the model is one that FlexPipe builds",
                  "hosts are in the order of the stages"}};
   result.files = {
-      {"flexpipe.json", ConfigText(in, plan)},
+      {"flexpipe.json", AcesoConfigText(in, plan)},
       {"hostfile", HostFileText(hosts)},
       {"launch.sh",
        LaunchScript("Aceso", "ACESO", Command(in, result.training, plan)),

@@ -70,8 +70,8 @@ void CheckTiedEnds(const PipelinePlan& plan, Obstacles& obstacles) {
 }
 
 // Refuses plans that FlagScale would accept and then hang on or train wrongly.
-void CheckGuards(const PlannedTraining& in, const PipelinePlan& plan,
-                 Obstacles& obstacles) {
+void CheckFlagScaleGuards(const PlannedTraining& in, const PipelinePlan& plan,
+                          Obstacles& obstacles) {
   if (plan.virtual_stages > 1) {
     obstacles.Refuse("virtual_stages", plan.virtual_stages,
                      "1, as heterogeneous meshes run no virtual stages");
@@ -200,8 +200,8 @@ std::string RecomputeSection(RecomputeGranularity granularity,
   return "";
 }
 
-void AppendOptions(const std::vector<MegatronOption>& options,
-                   std::string& yaml) {
+void AppendYamlOptions(const std::vector<MegatronOption>& options,
+                       std::string& yaml) {
   for (const MegatronOption& option : options) {
     const std::string value = option.value.empty() ? "true" : option.value;
     // A text with brackets or commas needs quotes, or YAML reads a list.
@@ -275,9 +275,9 @@ std::string TrainYaml(const PlannedTraining& in, const PipelinePlan& plan,
   std::string yaml = SystemSection(in.model, plan, meshes);
   yaml += RecomputeSection(recompute, in.model, plan, num_microbatches);
   yaml += "  precision:\n    attention_softmax_in_fp32: true\n\nmodel:\n";
-  AppendOptions(model_options, yaml);
-  AppendOptions(MegatronGpuOptions(in), yaml);
-  AppendOptions(MegatronTrainingOptions(in.model, in.training), yaml);
+  AppendYamlOptions(model_options, yaml);
+  AppendYamlOptions(MegatronGpuOptions(in), yaml);
+  AppendYamlOptions(MegatronTrainingOptions(in.model, in.training), yaml);
   if (in.model.layers.front().max_position_embeddings == 0) {
     absl::StrAppend(&yaml,
                     "  max_position_embeddings: ", in.training.sequence_length,
@@ -344,7 +344,7 @@ hydra:
                           all, special);
 }
 
-constexpr char kLaunch[] = R"sh(#!/bin/bash
+constexpr char kFlagScaleLaunch[] = R"sh(#!/bin/bash
 # Starts the training on all hosts of ./hostfile over ssh. FLAGSCALE must name a
 # checkout of FlagScale; DATA_PATH and TOKENIZER_MODEL what to train on.
 set -euo pipefail
@@ -370,7 +370,7 @@ absl::StatusOr<FrameworkExport> ExportToFlagScale(const PlannedTraining& in) {
     recompute = RoundRecompute(in.model, plan);
     LowerParallelism(in.model, plan);
   }
-  CheckGuards(in, plan, obstacles);
+  CheckFlagScaleGuards(in, plan, obstacles);
   const auto model_options = MegatronModelOptions(in.model);
   obstacles.Add(model_options.status());
   auto ranked = HostsInRankOrder(in.cluster, plan);
@@ -391,7 +391,7 @@ absl::StatusOr<FrameworkExport> ExportToFlagScale(const PlannedTraining& in) {
                 {"train/plan.yaml",
                  TrainYaml(in, plan, meshes, recompute, *model_options)},
                 {"hostfile", HostFileText(hosts)},
-                {"launch.sh", kLaunch, /*executable=*/true}},
+                {"launch.sh", kFlagScaleLaunch, /*executable=*/true}},
       .launch =
           "FLAGSCALE=<checkout> DATA_PATH=... TOKENIZER_MODEL=... "
           "./launch.sh",

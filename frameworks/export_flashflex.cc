@@ -77,7 +77,7 @@ const char* PartUnlikeLlama(const LayerSpec& layer) {
   return SizeOf(layer) == nullptr ? "other dimensions" : nullptr;
 }
 
-absl::Status CheckModel(const ModelSpec& model) {
+absl::Status CheckFlashFlexModel(const ModelSpec& model) {
   for (int l = 0; l < model.num_layers(); ++l) {
     const LayerSpec& layer = model.layers[l];
     if (layer.kind != LayerKind::kTransformer) continue;
@@ -92,8 +92,8 @@ absl::Status CheckModel(const ModelSpec& model) {
                 "false, as FlashFlex's embedding is its own");
 }
 
-void CheckGuards(const PlannedPipelines& in, const ReplicatedPlan& plan,
-                 Obstacles& obstacles) {
+void CheckFlashFlexGuards(const PlannedPipelines& in,
+                          const ReplicatedPlan& plan, Obstacles& obstacles) {
   obstacles.Add(CheckForFlashFlex(in.model, in.training));
   RequireWholePipelines("FlashFlex has no context parallelism", plan,
                         obstacles);
@@ -107,14 +107,14 @@ void CheckGuards(const PlannedPipelines& in, const ReplicatedPlan& plan,
 }
 
 // The plan with what FlashFlex has one switch for in all pipelines.
-struct Lowered {
+struct LoweredFlashFlex {
   ReplicatedPlan plan;  // Every pipeline keeps all state (--default_dp_type).
   bool recompute = false;
   bool gpipe = true;
 };
 
-absl::StatusOr<Lowered> Lower(const PlannedPipelines& in) {
-  Lowered lowered;
+absl::StatusOr<LoweredFlashFlex> LowerFlashFlex(const PlannedPipelines& in) {
+  LoweredFlashFlex lowered;
   for (const PipelineReplica& replica : in.plan.pipelines) {
     lowered.gpipe &= replica.plan.schedule == PipelineSchedule::kGpipe;
   }
@@ -135,8 +135,8 @@ absl::StatusOr<Lowered> Lower(const PlannedPipelines& in) {
 }
 
 // Writes each replica as a pipeline.
-std::string ConfigText(const std::vector<ReplicaPipeline>& pipelines,
-                       const std::map<GpuId, int>& ranks) {
+std::string FlashFlexConfigText(const std::vector<ReplicaPipeline>& pipelines,
+                                const std::map<GpuId, int>& ranks) {
   Json tp = Json::array();
   Json layers = Json::array();
   Json devices = Json::array();
@@ -185,7 +185,7 @@ std::string FlashAttentionLines(const PlannedPipelines& in,
                          ") flash= ;; esac\n"));
 }
 
-std::string Command(const PlannedPipelines& in, const Lowered& lowered,
+std::string Command(const PlannedPipelines& in, const LoweredFlashFlex& lowered,
                     const std::vector<ReplicaPipeline>& pipelines,
                     const std::vector<RankedHost>& hosts,
                     absl::string_view program) {
@@ -248,7 +248,7 @@ std::vector<std::string> Guards(const FlashFlexCorrections& corrected) {
 absl::Status CheckForFlashFlex(const ModelSpec& model,
                                const TrainingOptions& training) {
   Obstacles obstacles;
-  obstacles.Add(CheckModel(model));
+  obstacles.Add(CheckFlashFlexModel(model));
   if (training.sequence_length != kSequenceLength) {
     obstacles.Refuse("training.sequence_length", training.sequence_length,
                      "4096, with which FlashFlex always trains");
@@ -268,9 +268,9 @@ TrainingOptions TrainingUnderFlashFlex(TrainingOptions training) {
 
 absl::StatusOr<FrameworkExport> ExportPipelinesToFlashFlex(
     const PlannedPipelines& in) {
-  TANGRAM_ASSIGN_OR_RETURN(Lowered lowered, Lower(in));
+  TANGRAM_ASSIGN_OR_RETURN(LoweredFlashFlex lowered, LowerFlashFlex(in));
   Obstacles obstacles;
-  CheckGuards(in, lowered.plan, obstacles);
+  CheckFlashFlexGuards(in, lowered.plan, obstacles);
   TANGRAM_RETURN_IF_ERROR(obstacles.AsStatus());
   const std::vector<ReplicaPipeline> pipelines =
       ReplicaPipelinesOf(in.model, lowered.plan);
@@ -283,7 +283,7 @@ absl::StatusOr<FrameworkExport> ExportPipelinesToFlashFlex(
       corrected.any() ? absl::StrCat("\"$here/", kFlashFlexProgramName, "\"")
                       : "llama_train.py";
   FrameworkExport result{
-      .files = {{"flashflex.json", ConfigText(pipelines, ranks)},
+      .files = {{"flashflex.json", FlashFlexConfigText(pipelines, ranks)},
                 {"hostfile", HostFileText(ForDevicesByRank(hosts))},
                 {"launch.sh",
                  LaunchScript("FlashFlex", "FLASHFLEX",

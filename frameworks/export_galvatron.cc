@@ -52,7 +52,7 @@ void LowerSharding(PipelinePlan& plan) {
 
 // Makes equal what Galvatron sets once, drops what it lacks, and recomputes
 // whole layers.
-void LowerStages(const ModelSpec& model, PipelinePlan& plan) {
+void LowerGalvatronStages(const ModelSpec& model, PipelinePlan& plan) {
   LowerSharding(plan);
   for (PlacedStage& stage : plan.stages) {
     StageParallelism& p = stage.plan.parallelism;
@@ -110,8 +110,8 @@ void CheckDevices(const Cluster& cluster, const PipelinePlan& plan,
 
 // Refuses stages of different sizes, different cp at the ends, and a batch that
 // the replicas of the least divided layer do not divide.
-void CheckGuards(const PlannedTraining& in, const PipelinePlan& plan,
-                 Obstacles& obstacles) {
+void CheckGalvatronGuards(const PlannedTraining& in, const PipelinePlan& plan,
+                          Obstacles& obstacles) {
   const PlacedStage& first = plan.stages.front();
   const StageParallelism& last = plan.stages.back().plan.parallelism;
   if (plan.virtual_stages > 1) {
@@ -153,7 +153,8 @@ void CheckGuards(const PlannedTraining& in, const PipelinePlan& plan,
 }
 
 // Writes the strategy: lists with one entry for each transformer layer.
-std::string ConfigText(const PlannedTraining& in, const PipelinePlan& plan) {
+std::string GalvatronConfigText(const PlannedTraining& in,
+                                const PipelinePlan& plan) {
   std::vector<int> tp, cp, ep, zero3, recompute, division;
   bool any_zero2 = false;
   for (const PlacedStage& stage : plan.stages) {
@@ -263,7 +264,8 @@ absl::StatusOr<std::string> RuntimeYaml(const PlannedTraining& in,
 }
 
 // Galvatron has model folders gpt and moe; $0 is one of them.
-constexpr char kCommand[] = R"(export GALVATRON_CONFIG="$$here/galvatron.json"
+constexpr char kGalvatronCommand[] =
+    R"(export GALVATRON_CONFIG="$$here/galvatron.json"
 cd "$$GALVATRON/galvatron/models/$0"
 exec "$${torchrun[@]}" train_dist.py "$$here/runtime.yaml" "$$@"
 )";
@@ -322,9 +324,9 @@ absl::StatusOr<FrameworkExport> ExportToGalvatron(const PlannedTraining& in) {
   obstacles.Add(rounded);
   if (rounded.ok()) {
     obstacles.Add(RequireTransformerLayers(in.model, plan));
-    LowerStages(in.model, plan);
+    LowerGalvatronStages(in.model, plan);
   }
-  CheckGuards(in, plan, obstacles);
+  CheckGalvatronGuards(in, plan, obstacles);
   const auto ranked = HostsInRankOrder(in.cluster, plan);
   obstacles.Add(ranked.status());
   TANGRAM_RETURN_IF_ERROR(obstacles.AsStatus());
@@ -347,13 +349,14 @@ absl::StatusOr<FrameworkExport> ExportToGalvatron(const PlannedTraining& in) {
   TANGRAM_ASSIGN_OR_RETURN(std::string yaml,
                            RuntimeYaml(in, result.training, plan));
   result.files = {
-      {"galvatron.json", ConfigText(in, plan)},
+      {"galvatron.json", GalvatronConfigText(in, plan)},
       {"runtime.yaml", std::move(yaml)},
       {"hostfile", HostFileText(hosts)},
       {"launch.sh",
-       LaunchScript("Hetu-Galvatron", "GALVATRON",
-                    absl::Substitute(
-                        kCommand, in.model.layers[1].is_moe() ? "moe" : "gpt")),
+       LaunchScript(
+           "Hetu-Galvatron", "GALVATRON",
+           absl::Substitute(kGalvatronCommand,
+                            in.model.layers[1].is_moe() ? "moe" : "gpt")),
        /*executable=*/true}};
   result.launch = LaunchHint(hosts, "GALVATRON");
   result.losses = VocabularyLosses(plan);

@@ -41,7 +41,7 @@ const char* PartUnlikeLlama(const LayerSpec& layer, const LayerSpec& first) {
   return layer == first ? nullptr : "other dimensions than the first";
 }
 
-absl::Status CheckModel(const ModelSpec& model) {
+absl::Status CheckHetuModel(const ModelSpec& model) {
   for (int l = 1; l + 1 < model.num_layers(); ++l) {
     const char* other = PartUnlikeLlama(model.layers[l], model.layers[1]);
     if (other == nullptr) continue;
@@ -89,8 +89,8 @@ void CheckParts(const PlannedPipelines& in, const ReplicatedPlan& plan,
   obstacles.Add(InPlan(plan, r, RequireGroupsOnHosts(in.cluster, pipeline)));
 }
 
-void CheckGuards(const PlannedPipelines& in, const ReplicatedPlan& plan,
-                 Obstacles& obstacles) {
+void CheckHetuGuards(const PlannedPipelines& in, const ReplicatedPlan& plan,
+                     Obstacles& obstacles) {
   obstacles.Add(CheckForHetu(in.model, in.training));
   RequireWholePipelines("the export makes a pipeline of each replica", plan,
                         obstacles);
@@ -155,13 +155,13 @@ bool ShardsState(const ReplicatedPlan& plan) {
   return false;
 }
 
-struct Lowered {
+struct LoweredHetu {
   ReplicatedPlan plan;
   bool zero = false;
 };
 
-absl::StatusOr<Lowered> Lower(const PlannedPipelines& in) {
-  Lowered lowered{.zero = ShardsState(in.plan)};
+absl::StatusOr<LoweredHetu> LowerHetu(const PlannedPipelines& in) {
+  LoweredHetu lowered{.zero = ShardsState(in.plan)};
   int replicas = 0;
   for (size_t r = 0; r < in.plan.pipelines.size(); ++r) {
     const PipelineReplica& replica = in.plan.pipelines[r];
@@ -203,7 +203,7 @@ std::vector<std::vector<int>> RecomputedLayers(const ModelSpec& model,
 absl::Status CheckForHetu(const ModelSpec& model,
                           const TrainingOptions& training) {
   Obstacles obstacles;
-  obstacles.Add(CheckModel(model));
+  obstacles.Add(CheckHetuModel(model));
   if (training.precision != Precision::kBf16 &&
       training.precision != Precision::kFp32) {
     obstacles.Refuse("training.precision", PrecisionName(training.precision),
@@ -233,9 +233,9 @@ TrainingOptions TrainingUnderHetu(TrainingOptions training) {
 
 absl::StatusOr<FrameworkExport> ExportPipelinesToHetu(
     const PlannedPipelines& in) {
-  TANGRAM_ASSIGN_OR_RETURN(Lowered lowered, Lower(in));
+  TANGRAM_ASSIGN_OR_RETURN(LoweredHetu lowered, LowerHetu(in));
   Obstacles obstacles;
-  CheckGuards(in, lowered.plan, obstacles);
+  CheckHetuGuards(in, lowered.plan, obstacles);
   TANGRAM_RETURN_IF_ERROR(obstacles.AsStatus());
   HetuPlan plan{.model = in.model,
                 .training = in.training,

@@ -60,8 +60,8 @@ int EqualRecompute(const ModelSpec& model, PipelinePlan& plan) {
   return most;
 }
 
-std::vector<MegatronOption> RecomputeOptions(const ModelSpec& model,
-                                             PipelinePlan& plan) {
+std::vector<MegatronOption> MegatronRecomputeOptions(const ModelSpec& model,
+                                                     PipelinePlan& plan) {
   switch (RoundRecompute(model, plan)) {
     case RecomputeGranularity::kNone:
       return {};
@@ -115,15 +115,15 @@ std::vector<MegatronOption> BatchOptions(const PlannedTraining& in,
   return options;
 }
 
-void AppendOptions(const std::vector<MegatronOption>& options,
-                   std::string& text) {
+void AppendArguments(const std::vector<MegatronOption>& options,
+                     std::string& text) {
   for (const MegatronOption& option : options) {
     absl::StrAppend(&text, "--", absl::StrReplaceAll(option.name, {{"_", "-"}}),
                     option.value.empty() ? "" : " ", option.value, "\n");
   }
 }
 
-constexpr char kCommand[] =
+constexpr char kMegatronCommand[] =
     R"(read -r -d '' -a options < "$here/megatron.args" || true
 cd "$MEGATRON_LM"
 exec "${torchrun[@]}" pretrain_gpt.py "${options[@]}" "$@"
@@ -155,20 +155,20 @@ absl::StatusOr<FrameworkExport> ExportToMegatron(const PlannedTraining& in) {
   const std::vector<RankedHost>& hosts = *ranked;
   const std::vector<MegatronOption>& model = *model_options;
   const std::vector<MegatronOption> recompute =
-      RecomputeOptions(in.model, plan);
+      MegatronRecomputeOptions(in.model, plan);
   std::string arguments;
-  AppendOptions(model, arguments);
-  AppendOptions(MegatronGpuOptions(in), arguments);
-  AppendOptions(ParallelOptions(in.model, plan), arguments);
-  AppendOptions(recompute, arguments);
-  AppendOptions(BatchOptions(in, plan), arguments);
-  AppendOptions(MegatronTrainingOptions(in.model, in.training), arguments);
+  AppendArguments(model, arguments);
+  AppendArguments(MegatronGpuOptions(in), arguments);
+  AppendArguments(ParallelOptions(in.model, plan), arguments);
+  AppendArguments(recompute, arguments);
+  AppendArguments(BatchOptions(in, plan), arguments);
+  AppendArguments(MegatronTrainingOptions(in.model, in.training), arguments);
 
   FrameworkExport result{
       .files = {{"megatron.args", std::move(arguments)},
                 {"hostfile", HostFileText(hosts)},
                 {"launch.sh",
-                 LaunchScript("Megatron-LM", "MEGATRON_LM", kCommand),
+                 LaunchScript("Megatron-LM", "MEGATRON_LM", kMegatronCommand),
                  /*executable=*/true}},
       .launch = LaunchHint(hosts, "MEGATRON_LM") +
                 " --data-path ... --tokenizer-type ... --lr ... "

@@ -24,8 +24,8 @@ using Json = nlohmann::ordered_json;
 
 // With different dp degrees Sailor silently leaves ranks out of the pipeline
 // groups.
-void CheckGuards(const PlannedTraining& in, const PipelinePlan& plan,
-                 Obstacles& obstacles) {
+void CheckSailorGuards(const PlannedTraining& in, const PipelinePlan& plan,
+                       Obstacles& obstacles) {
   obstacles.Add(CheckForSailor(in.model, in.training));
   if (plan.virtual_stages > 1) {
     obstacles.Refuse("virtual_stages", plan.virtual_stages, "1");
@@ -136,7 +136,7 @@ absl::StatusOr<FrameworkExport> ExportToSailor(const PlannedTraining& in) {
       LowerToDegrees(in.model, in.plan, /*keep_gpipe=*/false));
   PipelinePlan plan = std::move(lowered.plan);
   Obstacles obstacles;
-  CheckGuards(in, plan, obstacles);
+  CheckSailorGuards(in, plan, obstacles);
   const auto ranked = HostsInRankOrder(in.cluster, plan);
   obstacles.Add(ranked.status());
   TANGRAM_RETURN_IF_ERROR(obstacles.AsStatus());

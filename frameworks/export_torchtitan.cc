@@ -169,7 +169,7 @@ absl::Status CheckMicrobatch(const PlannedTraining& in,
                              parts, " parts"));
 }
 
-constexpr char kCommand[] = R"(cd "$TORCHTITAN"
+constexpr char kTorchTitanCommand[] = R"(cd "$TORCHTITAN"
 : "${TORCHTITAN_CONFIG:?must name a configuration, e.g. llama3.llama3_8b}"
 export PYTHONPATH="$here:$PWD${PYTHONPATH:+:$PYTHONPATH}" TORCHTITAN_CONFIG
 exec "${torchrun[@]}" -m torchtitan.train --module tangram_plan \
@@ -238,7 +238,7 @@ absl::StatusOr<FrameworkExport> ExportToTorchTitan(const PlannedTraining& in) {
       .files = {{"tangram_plan.py", ModuleText(in, plan, recompute)},
                 {"hostfile", HostFileText(hosts)},
                 {"launch.sh",
-                 LaunchScript("torchtitan", "TORCHTITAN", kCommand),
+                 LaunchScript("torchtitan", "TORCHTITAN", kTorchTitanCommand),
                  /*executable=*/true}},
       .launch = LaunchHint(hosts, "TORCHTITAN") +
                 ", with TORCHTITAN_CONFIG=<model>.<configuration>, e.g. "

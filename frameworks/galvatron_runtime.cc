@@ -21,7 +21,7 @@ namespace {
 
 // Settings of the sections parallel, model and train that change neither time
 // nor memory, or that the strategy replaces. "name*": all that begin so.
-constexpr char kWithoutEffect[] = R"(
+constexpr char kGalvatronWithoutEffect[] = R"(
 pp_deg global_* sdp galvatron_config_path vocab_* set_* initialize_on_meta
 print_loss model_size layernorm_epsilon norm_epsilon rotary_* mrope_section
 make_vocab_size_divisible_by padded_vocab_size activation_func init_method_std
@@ -35,8 +35,9 @@ params_dtype dropout_prob
 
 bool IsWithoutEffect(absl::string_view path) {
   const absl::string_view name = path.substr(path.rfind('.') + 1);
-  for (absl::string_view known : absl::StrSplit(
-           kWithoutEffect, absl::ByAnyChar(" \n"), absl::SkipEmpty())) {
+  for (absl::string_view known :
+       absl::StrSplit(kGalvatronWithoutEffect, absl::ByAnyChar(" \n"),
+                      absl::SkipEmpty())) {
     if (known == name ||
         (absl::ConsumeSuffix(&known, "*") && absl::StartsWith(name, known))) {
       return true;

@@ -82,7 +82,7 @@ Json Granularities(const HetuPlan& plan) {
   return granularities;
 }
 
-std::string ConfigText(const HetuPlan& plan) {
+std::string HetuConfigText(const HetuPlan& plan) {
   const LayerUnion first = UnionOf(plan, 0);
   const LayerUnion last = UnionOf(plan, plan.num_layers() - 1);
   Json blocks = Json::object();
@@ -272,7 +272,7 @@ std::string EnvironmentText(const std::vector<RankedHost>& hosts) {
   return absl::Substitute(kEnvironment, cases);
 }
 
-constexpr char kLaunch[] = R"sh(#!/bin/bash
+constexpr char kHetuLaunch[] = R"sh(#!/bin/bash
 # Starts all ranks under Hetu by ssh: bash launch.sh [more options for the
 # program] on the first host of ./hosts.yaml. HETU names a built checkout of
 # it, which all hosts see under the same path, as they see this folder and
@@ -307,11 +307,11 @@ int HetuPlan::largest_tp() const {
 }
 
 std::vector<ExportedFile> HetuFiles(const HetuPlan& plan) {
-  return {{"ds_parallel.json", ConfigText(plan)},
+  return {{"ds_parallel.json", HetuConfigText(plan)},
           {"hetu.yaml", TrainYaml(plan)},
           {"hosts.yaml", HostsYaml(plan.hosts)},
           {"env.sh", EnvironmentText(plan.hosts)},
-          {"launch.sh", kLaunch, /*executable=*/true},
+          {"launch.sh", kHetuLaunch, /*executable=*/true},
           {kHetuProgramName, kHetuProgram}};
 }
 

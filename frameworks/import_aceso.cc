@@ -196,7 +196,7 @@ class PlanReader {
 
 // FlexPipe asserts none of these, but builds the model and the groups of ranks
 // from them.
-absl::Status CheckModel(Settings& root, const ModelSpec& model) {
+absl::Status CheckAcesoShape(Settings& root, const ModelSpec& model) {
   const std::string owner = absl::StrCat("the model ", model.name);
   const LayerSpec& layer = model.layers[1];
   TANGRAM_ASSIGN_OR_RETURN(const ConfigField name,
@@ -325,7 +325,7 @@ absl::StatusOr<ImportedPlan> ImportFromAceso(const ImportRequest& request) {
   Settings root(field);
   TANGRAM_ASSIGN_OR_RETURN(const FlexPipeStages stages,
                            ReadStages(root, request.model));
-  TANGRAM_RETURN_IF_ERROR(CheckModel(root, request.model));
+  TANGRAM_RETURN_IF_ERROR(CheckAcesoShape(root, request.model));
   TANGRAM_RETURN_IF_ERROR(CheckGpus(root, stages));
   ImportedPlan imported{.training = request.training};
   PlanReader reader(request.model);

@@ -33,7 +33,7 @@ constexpr char kCurrentType[] = "hetero-current-device-type";
 constexpr char kLayerSplit[] = "hetero-pipeline-layer-split";
 constexpr char kExpertTp[] = "expert-tensor-parallel-size-per-process-mesh";
 
-struct Mesh {
+struct MeshOptions {
   StageParallelism parallelism;
   int num_stages = 0;
 };
@@ -62,8 +62,8 @@ absl::Status CheckMode(LaunchArguments& arguments) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<Mesh>> ReadMeshes(LaunchArguments& arguments,
-                                             int num_gpus) {
+absl::StatusOr<std::vector<MeshOptions>> ReadMeshes(LaunchArguments& arguments,
+                                                    int num_gpus) {
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<int> values,
                            arguments.Ints(kMeshes, /*min=*/1));
   constexpr int kFields = 5;
@@ -72,16 +72,16 @@ absl::StatusOr<std::vector<Mesh>> ReadMeshes(LaunchArguments& arguments,
   }
   const int zero_stage = arguments.Has("use-distributed-optimizer") ? 1 : 0;
   const bool sequence_parallel = arguments.Has("sequence-parallel");
-  std::vector<Mesh> meshes;
+  std::vector<MeshOptions> meshes;
   int num_stages = 0;
   for (size_t m = 0; m < values.size(); m += kFields) {
-    Mesh mesh{.parallelism = {.tp_degree = values[m],
-                              .cp_degree = values[m + 1],
-                              .dp_degree = values[m + 3],
-                              .ep_degree = values[m + 2],
-                              .zero_stage = zero_stage,
-                              .sequence_parallel = sequence_parallel},
-              .num_stages = values[m + 4]};
+    MeshOptions mesh{.parallelism = {.tp_degree = values[m],
+                                     .cp_degree = values[m + 1],
+                                     .dp_degree = values[m + 3],
+                                     .ep_degree = values[m + 2],
+                                     .zero_stage = zero_stage,
+                                     .sequence_parallel = sequence_parallel},
+                     .num_stages = values[m + 4]};
     if (mesh.num_stages > num_gpus - num_stages) {
       return arguments.Error(
           kMeshes, absl::StrCat("no more stages than the ", num_gpus, " GPUs"));
@@ -105,7 +105,7 @@ absl::StatusOr<std::vector<Mesh>> ReadMeshes(LaunchArguments& arguments,
 
 // Requires of tied embeddings what FlagScale requires.
 absl::Status CheckTiedEmbeddings(LaunchArguments& arguments,
-                                 const std::vector<Mesh>& meshes) {
+                                 const std::vector<MeshOptions>& meshes) {
   const bool partial = arguments.Has("use-partial-reduce-for-shared-embedding");
   if (arguments.Has("untie-embeddings-and-output-weights")) {
     return absl::OkStatus();
@@ -136,9 +136,10 @@ absl::Status CheckTiedEmbeddings(LaunchArguments& arguments,
 
 // Experts of plans are split like everything else.
 absl::Status CheckExpertTp(LaunchArguments& arguments, const ModelSpec& model,
-                           const std::vector<Mesh>& meshes) {
+                           const std::vector<MeshOptions>& meshes) {
   std::vector<int> tp;
-  for (const Mesh& mesh : meshes) tp.push_back(mesh.parallelism.tp_degree);
+  for (const MeshOptions& mesh : meshes)
+    tp.push_back(mesh.parallelism.tp_degree);
   TANGRAM_ASSIGN_OR_RETURN(std::vector<int> expert_tp,
                            arguments.Ints(kExpertTp, /*min=*/1));
   absl::string_view name = kExpertTp;
@@ -161,10 +162,10 @@ absl::Status CheckExpertTp(LaunchArguments& arguments, const ModelSpec& model,
 }
 
 absl::StatusOr<std::vector<LayerStage>> SplitLayers(
-    LaunchArguments& arguments, const std::vector<Mesh>& meshes,
+    LaunchArguments& arguments, const std::vector<MeshOptions>& meshes,
     int num_layers) {
   std::vector<LayerStage> stages;
-  for (const Mesh& mesh : meshes) {
+  for (const MeshOptions& mesh : meshes) {
     stages.insert(stages.end(), mesh.num_stages,
                   {.parallelism = mesh.parallelism});
   }
@@ -264,8 +265,8 @@ absl::Status OrderGpus(const ImportRequest& request, LaunchArguments& arguments,
 
 // Requires each replica of each mesh to get whole samples.
 absl::Status CheckMicrobatch(LaunchArguments& arguments, int microbatch_size,
-                             const std::vector<Mesh>& meshes) {
-  for (const Mesh& mesh : meshes) {
+                             const std::vector<MeshOptions>& meshes) {
+  for (const MeshOptions& mesh : meshes) {
     const int dp = mesh.parallelism.dp_degree;
     if (microbatch_size % dp == 0) continue;
     return arguments.Error(
@@ -296,7 +297,7 @@ absl::StatusOr<ImportedPlan> ImportFromFlagScale(const ImportRequest& request) {
       ReadTrainingOptions(arguments, request.training, notes));
   TANGRAM_ASSIGN_OR_RETURN(GpuList gpus, FindGpus(request));
   TANGRAM_ASSIGN_OR_RETURN(
-      const std::vector<Mesh> meshes,
+      const std::vector<MeshOptions> meshes,
       ReadMeshes(arguments, static_cast<int>(gpus.gpus.size())));
   TANGRAM_RETURN_IF_ERROR(CheckTiedEmbeddings(arguments, meshes));
   TANGRAM_RETURN_IF_ERROR(CheckExpertTp(arguments, request.model, meshes));

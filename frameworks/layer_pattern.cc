@@ -9,7 +9,7 @@ namespace tangram {
 namespace {
 
 // Bounds the recursion; launch lines nest brackets twice at most.
-constexpr int kMaxDepth = 32;
+constexpr int kMaxNesting = 32;
 
 // A recursive descent over sums of repeated lists.
 class PatternParser {
@@ -57,7 +57,7 @@ class PatternParser {
 
   List ParseList(int depth) {
     if (absl::ConsumePrefix(&text_, "(")) {
-      if (depth >= kMaxDepth) return std::nullopt;
+      if (depth >= kMaxNesting) return std::nullopt;
       List inner = ParseSum(depth + 1);
       return absl::ConsumePrefix(&text_, ")") ? inner : std::nullopt;
     }

@@ -16,10 +16,9 @@ namespace {
 
 void PrintAsJson(const Cluster& cluster, const std::vector<Island>& islands,
                  Console& console) {
-  using Json = nlohmann::ordered_json;
-  Json list = Json::array();
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Island& island : islands) {
-    Json nodes = Json::array();
+    nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
     for (const int node : island.nodes) {
       nodes.push_back(cluster.nodes[node].name);
     }
@@ -36,7 +35,7 @@ void PrintAsJson(const Cluster& cluster, const std::vector<Island>& islands,
           spec.num_nodes > 1 ? spec.inter_node.bandwidth_bytes_per_s : 0},
          {"reason", island.reason}});
   }
-  Json assumptions = Json::array();
+  nlohmann::ordered_json assumptions = nlohmann::ordered_json::array();
   for (const Assumption& assumption : cluster.assumptions) {
     assumptions.push_back({{"field", assumption.field},
                            {"value", assumption.value},

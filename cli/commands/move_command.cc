@@ -93,8 +93,7 @@ void PrintMove(const PlanMove& move, Console& console) {
 }
 
 void PrintMoveAsJson(const PlanMove& move, Console& console) {
-  using Json = nlohmann::ordered_json;
-  Json nodes = Json::array();
+  nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
   for (const NodeMove& node : move.nodes) {
     nodes.push_back({{"node", node.node},
                      {"kept_bytes", node.kept_bytes},
@@ -103,22 +102,23 @@ void PrintMoveAsJson(const PlanMove& move, Console& console) {
                      {"out_bytes", node.out_bytes},
                      {"checkpoint_bytes", node.checkpoint_bytes}});
   }
-  Json transfers = Json::array();
+  nlohmann::ordered_json transfers = nlohmann::ordered_json::array();
   for (const NodeTransfer& transfer : move.transfers) {
     transfers.push_back({{"from", transfer.from},
                          {"to", transfer.to},
                          {"bytes", transfer.bytes}});
   }
-  const Json view = {{"format_version", "tangram.move/v1"},
-                     {"needed_bytes", move.needed_bytes},
-                     {"kept_bytes", move.kept_bytes},
-                     {"moved_bytes", move.moved_bytes},
-                     {"checkpoint_bytes", move.checkpoint_bytes},
-                     {"seconds", move.seconds},
-                     {"nodes", std::move(nodes)},
-                     {"transfers", std::move(transfers)}};
+  const nlohmann::ordered_json view = {
+      {"format_version", "tangram.move/v1"},
+      {"needed_bytes", move.needed_bytes},
+      {"kept_bytes", move.kept_bytes},
+      {"moved_bytes", move.moved_bytes},
+      {"checkpoint_bytes", move.checkpoint_bytes},
+      {"seconds", move.seconds},
+      {"nodes", std::move(nodes)},
+      {"transfers", std::move(transfers)}};
   console.out << view.dump(2, ' ', /*ensure_ascii=*/false,
-                           Json::error_handler_t::replace)
+                           nlohmann::ordered_json::error_handler_t::replace)
               << "\n";
 }
 

@@ -29,13 +29,12 @@ std::vector<const char*> FeatureNames(const PlannerFeatures& features) {
 }  // namespace
 
 CommandResult Run(const PlannersOptions& /*options*/, Console& console) {
-  using Json = nlohmann::ordered_json;
   Table planners({{"planner"}, {"what it does"}, {"knows"}});
   Table options(
       {{"planner"}, {"option"}, {"default"}, {"values"}, {"meaning"}});
-  Json list = Json::array();
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const PlannerInfo& planner : BuiltinPlanners().planners()) {
-    Json option_list = Json::array();
+    nlohmann::ordered_json option_list = nlohmann::ordered_json::array();
     planners.AddRow({planner.name, planner.description,
                      absl::StrJoin(FeatureNames(planner.features), ", ")});
     for (const PlannerOption& option : planner.options) {

@@ -108,13 +108,14 @@ absl::StatusOr<PlacedStage> DecodeStage(const v1::PlacedStage& message,
   PlacedStage stage{.island = message.island(), .made_by = message.made_by()};
   v1::StagePlan plan = message.plan();
   if (message.has_mixed()) {
-    TANGRAM_ASSIGN_OR_RETURN(stage.mixed,
-                             InField("mixed", FromProto(message.mixed())));
+    TANGRAM_ASSIGN_OR_RETURN(
+        stage.mixed, InField("mixed", tangram::FromProto(message.mixed())));
     if (!plan.has_parallelism()) {
       *plan.mutable_parallelism() = ToProto(StageParallelism());
     }
   }
-  TANGRAM_ASSIGN_OR_RETURN(stage.plan, InField("plan", FromProto(plan)));
+  TANGRAM_ASSIGN_OR_RETURN(stage.plan,
+                           InField("plan", tangram::FromProto(plan)));
   for (int i = 0; i < message.gpus_size(); ++i) {
     TANGRAM_RETURN_IF_ERROR(
         InField("gpus", i, DecodeRun(message.gpus(i), nodes, stage.gpus)));

@@ -61,12 +61,12 @@ absl::StatusOr<PlanFile> FromJson(absl::string_view text) {
   v1::PlanFile lenient;
   TANGRAM_RETURN_IF_ERROR(Parse(text, /*ignore_unknown_fields=*/true, lenient));
   if (lenient.format_version() != kPlanFileFormat) {
-    return FromProto(lenient);
+    return tangram::FromProto(lenient);
   }
   v1::PlanFile message;
   TANGRAM_RETURN_IF_ERROR(
       Parse(text, /*ignore_unknown_fields=*/false, message));
-  return FromProto(message);
+  return tangram::FromProto(message);
 }
 
 // Returns the JSON of `message` on one line. To write default values, protobuf

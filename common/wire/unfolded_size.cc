@@ -37,7 +37,7 @@ constexpr int64_t kUnknownFieldBytes = 2 * 16;
 // Texts up to this length are inside the string.
 constexpr int64_t kInlineTextBytes = 15;
 // The parser refuses messages that are nested deeper.
-constexpr int kMaxDepth = 100;
+constexpr int kMaxMessageDepth = 100;
 
 absl::Status NotAMessage() {
   return absl::InvalidArgumentError("the bytes are no message");
@@ -71,7 +71,7 @@ class Counter {
 
   // Counts the fields up to the limit of the stream.
   absl::Status CountFields(const Descriptor& type, int depth) {
-    if (depth > kMaxDepth) return NotAMessage();
+    if (depth > kMaxMessageDepth) return NotAMessage();
     while (total_ <= max_bytes_) {
       const uint32_t tag = in_.ReadTag();
       if (tag == 0) {

@@ -27,13 +27,13 @@ struct QueryEncoder {
     *lease.mutable_slice_model() = ToProto(query.model);
   }
   void operator()(const ConcatenateQuery& query) {
-    *lease.mutable_concatenate() = ToProto({query.head, query.tail});
+    *lease.mutable_concatenate() = tangram::ToProto({query.head, query.tail});
   }
   void operator()(const ProfileQuery& query) {
-    *lease.mutable_profile() = ToProto(query);
+    *lease.mutable_profile() = tangram::ToProto(query);
   }
   void operator()(const PairQuery& query) {
-    *lease.mutable_parallelize() = ToProto(query);
+    *lease.mutable_parallelize() = tangram::ToProto(query);
   }
 };
 
@@ -41,22 +41,23 @@ struct AnswerEncoder {
   v1::Answer& message;
 
   void operator()(const std::vector<ModelSlice>& slices) {
-    *message.mutable_slice_model() = ToProto(slices);
+    *message.mutable_slice_model() = tangram::ToProto(slices);
   }
   void operator()(const ModelSlice& slice) {
-    *message.mutable_concatenate() = ToProto({&slice, 1});
+    *message.mutable_concatenate() = tangram::ToProto({&slice, 1});
   }
   void operator()(const PerformanceProfile& profile) {
-    *message.mutable_profile() = ToProto(profile);
+    *message.mutable_profile() = tangram::ToProto(profile);
   }
   void operator()(const SlicePlanSet& set) {
-    *message.mutable_parallelize() = ToProto(set);
+    *message.mutable_parallelize() = tangram::ToProto(set);
   }
 };
 
 absl::StatusOr<std::vector<ModelSlice>> DecodeSlices(
     const v1::SliceList& message, int expected) {
-  TANGRAM_ASSIGN_OR_RETURN(std::vector<ModelSlice> slices, FromProto(message));
+  TANGRAM_ASSIGN_OR_RETURN(std::vector<ModelSlice> slices,
+                           tangram::FromProto(message));
   if (static_cast<int>(slices.size()) == expected) return slices;
   return FieldError("slices", absl::StrCat(slices.size()),
                     absl::StrCat(expected));
@@ -65,16 +66,16 @@ absl::StatusOr<std::vector<ModelSlice>> DecodeSlices(
 absl::StatusOr<Answer> DecodeResult(const v1::Answer& message) {
   switch (message.answer_case()) {
     case v1::Answer::kSliceModel:
-      return FromProto(message.slice_model());
+      return tangram::FromProto(message.slice_model());
     case v1::Answer::kConcatenate: {
       TANGRAM_ASSIGN_OR_RETURN(std::vector<ModelSlice> slices,
                                DecodeSlices(message.concatenate(), 1));
       return std::move(slices.front());
     }
     case v1::Answer::kProfile:
-      return FromProto(message.profile());
+      return tangram::FromProto(message.profile());
     case v1::Answer::kParallelize:
-      return FromProto(message.parallelize());
+      return tangram::FromProto(message.parallelize());
     case v1::Answer::kError:
     case v1::Answer::ANSWER_NOT_SET:
       break;

@@ -35,7 +35,7 @@ constexpr int kMaxAdapters = 1 << 5;
 constexpr int kMaxAdapterTextBytes = 1 << 7;
 
 absl::StatusOr<AdapterInfo> DecodeAdapter(const v1::Adapter& message) {
-  TANGRAM_ASSIGN_OR_RETURN(AdapterInfo adapter, FromProto(message));
+  TANGRAM_ASSIGN_OR_RETURN(AdapterInfo adapter, tangram::FromProto(message));
   TANGRAM_RETURN_IF_ERROR(FirstError(
       {CheckLength("name", adapter.id.name, kMaxAdapterTextBytes),
        CheckLength("version", adapter.id.version, kMaxAdapterTextBytes)}));

@@ -14,10 +14,10 @@ struct HostField {
   double HostLink::*value;
 };
 
-constexpr HostField kFields[] = {
+constexpr HostField kHostFields[] = {
     {"bandwidth", Dimension::kBandwidth, &HostLink::bandwidth_bytes_per_s},
     {"memory", Dimension::kBytes, &HostLink::memory_bytes}};
-constexpr absl::string_view kKeys[] = {kFields[0].key, kFields[1].key};
+constexpr absl::string_view kKeys[] = {kHostFields[0].key, kHostFields[1].key};
 
 }  // namespace
 
@@ -25,7 +25,7 @@ absl::Span<const absl::string_view> HostKeys() { return kKeys; }
 
 absl::StatusOr<HostLink> ReadHost(const ConfigField& field) {
   HostLink host;
-  for (const HostField& part : kFields) {
+  for (const HostField& part : kHostFields) {
     TANGRAM_ASSIGN_OR_RETURN(
         const ConfigField given,
         field.Require(part.key, ExpectedQuantity(part.dimension)));
@@ -49,7 +49,7 @@ absl::StatusOr<HostLink> ReadOptionalHost(
     return host;
   }
   TANGRAM_RETURN_IF_ERROR(mapping->CheckKeys(kKeys));
-  for (const HostField& part : kFields) {
+  for (const HostField& part : kHostFields) {
     if (const std::optional<ConfigField> given = mapping->Find(part.key)) {
       TANGRAM_ASSIGN_OR_RETURN(host.*part.value,
                                given->AsQuantity(part.dimension));

@@ -18,7 +18,7 @@ namespace {
 
 // Version 1 is the only one so far.
 // Any later version is to be read as a number and named in the error.
-constexpr int kMaxVersion = 1 << 30;
+constexpr int kMaxProfileVersion = 1 << 30;
 constexpr int kFormatVersion = 1;
 // A product of all tokens of the largest batch fits.
 constexpr int kMaxMatrixSize = 1 << 30;
@@ -30,12 +30,12 @@ std::string ExpectedVersion() {
   return absl::StrCat(kFormatVersion, ", the version of the profile format");
 }
 
-absl::Status CheckVersion(const ConfigField& root) {
+absl::Status CheckProfileVersion(const ConfigField& root) {
   const std::optional<ConfigField> version = root.Find("tangram_profile");
   if (!version.has_value()) {
     return root.MissingError("tangram_profile", ExpectedVersion());
   }
-  if (version->AsInt(0, kMaxVersion).value_or(0) == kFormatVersion) {
+  if (version->AsInt(0, kMaxProfileVersion).value_or(0) == kFormatVersion) {
     return absl::OkStatus();
   }
   return version->Error(ExpectedVersion());
@@ -169,7 +169,7 @@ absl::StatusOr<Profile> ParseProfile(absl::string_view text,
                            ParseConfigText(text, source_name));
   const ConfigField root(value, std::string(source_name));
   TANGRAM_RETURN_IF_ERROR(root.CheckMapping());
-  TANGRAM_RETURN_IF_ERROR(CheckVersion(root));
+  TANGRAM_RETURN_IF_ERROR(CheckProfileVersion(root));
   TANGRAM_RETURN_IF_ERROR(root.CheckKeys(
       {"tangram_profile", "device", "source", "framework", "models", "layers",
        "operators", "gemms", "collectives", "p2p", "links", "memory"}));

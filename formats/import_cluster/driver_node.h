@@ -14,7 +14,7 @@
 namespace tangram {
 
 // Memory of NVIDIA's and AMD's tools is in units of 2^20 bytes.
-inline constexpr double kMebibyteOfDriver = 1 << 20;
+inline constexpr double kMebibyte = 1 << 20;
 
 // Adds a GPU of that name.
 void CountNamed(absl::string_view name, InventoryNode& node);

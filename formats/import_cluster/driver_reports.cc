@@ -43,7 +43,7 @@ KeyAndValue FieldIn(absl::string_view line) {
 double BytesOf(absl::string_view text) {
   double mebibytes = 0;
   if (absl::SimpleAtod(absl::StripSuffix(text, "MiB"), &mebibytes)) {
-    return mebibytes * kMebibyteOfDriver;
+    return mebibytes * kMebibyte;
   }
   return 0;
 }
@@ -198,7 +198,7 @@ absl::StatusOr<InventoryNode> ParseAmdSmiTable(absl::string_view text) {
       double mebibytes = 0;
       if (right.back() == "MB" && slash != absl::string_view::npos &&
           absl::SimpleAtod(word.substr(slash + 1), &mebibytes)) {
-        KeepSmaller(mebibytes * kMebibyteOfDriver, node.gpu_memory_bytes);
+        KeepSmaller(mebibytes * kMebibyte, node.gpu_memory_bytes);
       }
     }
   }

@@ -66,7 +66,7 @@ double MemoryInRow(absl::string_view line) {
     if (words.size() == 3 && words[1] == "/" &&
         absl::SimpleAtod(absl::StripSuffix(words[2], "MiB"), &mebibytes) &&
         absl::EndsWith(words[2], "MiB")) {
-      return mebibytes * kMebibyteOfDriver;
+      return mebibytes * kMebibyte;
     }
   }
   return 0;
@@ -106,7 +106,7 @@ class CsvRow {
     const absl::string_view text = Get(title);
     double mebibytes = 0;
     if (absl::SimpleAtod(absl::StripSuffix(text, "MiB"), &mebibytes)) {
-      return mebibytes * kMebibyteOfDriver;
+      return mebibytes * kMebibyte;
     }
     return 0;
   }
@@ -256,7 +256,7 @@ absl::StatusOr<InventoryNode> ParseAmdSmi(absl::string_view text) {
       double mebibytes = 0;
       const std::vector<absl::string_view> words = WordsIn(field);
       if (words.size() >= 2 && absl::SimpleAtod(words[1], &mebibytes)) {
-        KeepSmaller(mebibytes * kMebibyteOfDriver, node.gpu_memory_bytes);
+        KeepSmaller(mebibytes * kMebibyte, node.gpu_memory_bytes);
       }
     }
   }

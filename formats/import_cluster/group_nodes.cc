@@ -14,6 +14,7 @@
 #include "common/base/natural_order.h"
 #include "common/base/status_macros.h"
 #include "formats/import_cluster/choose_gpu.h"
+#include "formats/import_cluster/driver_node.h"
 #include "formats/import_cluster/hostlist.h"
 #include "formats/import_cluster/text_parts.h"
 
@@ -22,7 +23,6 @@ namespace {
 
 // The longest name that a cluster file takes (formats/config/config_field).
 constexpr size_t kMaxNameLength = 128;
-constexpr double kMebibyte = 1 << 20;
 
 bool IsName(absl::string_view text) {
   return !text.empty() && text.size() <= kMaxNameLength &&

@@ -11,6 +11,7 @@
 #include "common/base/status_macros.h"
 #include "formats/catalogue/instances.h"
 #include "formats/config/group_fields.h"
+#include "formats/import_cluster/driver_node.h"
 #include "formats/import_cluster/json_fields.h"
 #include "formats/import_cluster/node_set.h"
 #include "formats/import_cluster/resource_slices.h"
@@ -19,8 +20,6 @@ namespace tangram {
 namespace {
 
 using ::nlohmann::json;
-
-constexpr double kMebibyte = 1 << 20;
 
 // Labels of a node's network block, the innermost first: of NVIDIA's topograph,
 // of AWS, of Google Cloud, and of Kubernetes itself.

@@ -30,9 +30,9 @@ struct Column {
 };
 
 // The titles of a line and their positions.
-class Titles {
+class SinfoTitles {
  public:
-  explicit Titles(absl::string_view line)
+  explicit SinfoTitles(absl::string_view line)
       : has_bars_(absl::StrContains(line, '|')) {
     const absl::string_view gaps = has_bars_ ? "|" : " \t";
     for (size_t i = 0; i < line.size();) {
@@ -80,7 +80,7 @@ class Titles {
 
 class SinfoTable {
  public:
-  explicit SinfoTable(Titles titles) : titles_(std::move(titles)) {}
+  explicit SinfoTable(SinfoTitles titles) : titles_(std::move(titles)) {}
 
   absl::Status AddLine(absl::string_view line, NodeSet& nodes) const {
     const std::vector<std::string> cells = titles_.Cells(line);
@@ -123,10 +123,10 @@ class SinfoTable {
                                                                 : cells[index];
   }
 
-  Titles titles_;
+  SinfoTitles titles_;
 };
 
-absl::Status CheckTitles(const Titles& titles) {
+absl::Status CheckTitles(const SinfoTitles& titles) {
   for (const absl::string_view title : {"STATE", "GRES"}) {
     if (titles.Find(title) >= 0) continue;
     return absl::InvalidArgumentError(absl::StrCat(
@@ -147,7 +147,7 @@ absl::StatusOr<std::vector<InventoryNode>> ParseSinfoTable(
     const absl::string_view line = absl::StripTrailingAsciiWhitespace(raw);
     if (line.empty()) continue;
     if (!table.has_value()) {
-      Titles titles(line);
+      SinfoTitles titles(line);
       // -l prints the date first.
       if (!absl::c_any_of(kNodeTitles, [&](absl::string_view title) {
             return titles.Find(title) >= 0;

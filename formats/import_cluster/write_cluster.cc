@@ -45,7 +45,7 @@ std::string Comment(const std::string& indent, absl::string_view text) {
   return Filled(absl::StrCat(indent, "# "), absl::StrCat(indent, "#   "), text);
 }
 
-std::string Line(absl::string_view indent, const DraftField& field) {
+std::string FieldLine(absl::string_view indent, const DraftField& field) {
   return absl::StrCat(indent, field.key, ": ", field.value, "  # ",
                       field.source, "\n");
 }
@@ -61,11 +61,11 @@ std::string LinkLines(absl::string_view key, const DraftFields& fields,
     const auto it = absl::c_find_if(
         rest, [part](const DraftField& field) { return field.key == part; });
     if (it == rest.end()) continue;
-    absl::StrAppend(&text, Line(indent + "  ", *it));
+    absl::StrAppend(&text, FieldLine(indent + "  ", *it));
     rest.erase(it);
   }
   for (const DraftField& field : rest) {
-    absl::StrAppend(&text, Line(indent + "  ", field));
+    absl::StrAppend(&text, FieldLine(indent + "  ", field));
   }
   return text;
 }
@@ -115,7 +115,7 @@ std::string GroupLines(const DraftGroup& group,
   }
   absl::StrAppend(&text, "\n");
   for (const DraftField& field : group.fields) {
-    absl::StrAppend(&text, Line("    ", field));
+    absl::StrAppend(&text, FieldLine("    ", field));
     if (field.key == "gpu") absl::StrAppend(&text, NodeLines(group));
   }
   absl::StrAppend(&text, LinkLines("intra_node", group.intra_node, "    "),
@@ -130,7 +130,7 @@ std::string LinkEntry(const DraftLink& link) {
                                   "\n    to: ", YamlScalar(link.to), "\n");
   if (!link.both) absl::StrAppend(&text, "    both: false\n");
   for (const DraftField& field : link.fields) {
-    absl::StrAppend(&text, Line("    ", field));
+    absl::StrAppend(&text, FieldLine("    ", field));
   }
   return text;
 }

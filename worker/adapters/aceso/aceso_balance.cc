@@ -13,7 +13,6 @@ namespace {
 // The quantity that cuts balance: stage time in seconds, or peak bytes.
 enum class Metric { kTime, kMemory };
 
-constexpr double kInfinite = kInfinity;
 // The bisection ends when the bound is known to this fraction, or after
 // kMaxProbes bounds. Plans of the paper's workloads are the same with half the
 // tolerance, and up to 5 % slower with twice.
@@ -57,7 +56,7 @@ class CutBalancer {
     for (const ConfiguredStage& stage : stages_) {
       works = std::max(works, ValueOf(stage.figures) + SendOf(stage));
     }
-    if (works == kInfinite && !Fill(kInfinite, works)) return false;
+    if (works == kInfinity && !Fill(kInfinity, works)) return false;
     double bound = std::min(GuessBound(), works);
     double stride = kFirstStride * bound;
     bool found_fails = false;
@@ -88,7 +87,7 @@ class CutBalancer {
   // The metric's value without the transfer to the next stage.
   double ValueOf(const StageFigures& figures) const {
     if (metric_ == Metric::kMemory) return figures.peak_bytes;
-    return figures.fits ? figures.compute_s : kInfinite;
+    return figures.fits ? figures.compute_s : kInfinity;
   }
 
   // Returns the bound that all stages reach together if each keeps its present
@@ -103,7 +102,7 @@ class CutBalancer {
       all_work_s += work_s;
       rate += work_s / (ValueOf(stage.figures) + SendOf(stage));
     }
-    return rate > 0 ? all_work_s / rate : kInfinite;
+    return rate > 0 ? all_work_s / rate : kInfinity;
   }
 
   double SendOf(const ConfiguredStage& stage) const {
@@ -124,7 +123,7 @@ class CutBalancer {
   // A stage's end, and its value with that end.
   struct Part {
     int end = -1;
-    double value = kInfinite;
+    double value = kInfinity;
   };
 
   // Finds cuts under which no stage exceeds `bound` and sets `reached` to the
@@ -169,7 +168,7 @@ class CutBalancer {
     if (i + 1 < stages_.size()) return FurthestEnd(i, begin, bound);
     const double value =
         ValueOf(i, begin, latest_end_[i]) + SendOf(stages_.back());
-    if (value > bound || value == kInfinite) return {};
+    if (value > bound || value == kInfinity) return {};
     return {.end = latest_end_[i], .value = value};
   }
 
@@ -202,17 +201,17 @@ class CutBalancer {
     const int earliest = layout_->EarliestEnd(begin);
     int good = earliest - 1;
     int bad = latest_end_[i] + 1;
-    double slowdown = metric_ == Metric::kTime ? 1 : kInfinite;
+    double slowdown = metric_ == Metric::kTime ? 1 : kInfinity;
     while (bad - good > 1) {
       int probe = (good + bad) / 2;
-      if (slowdown < kInfinite) {
+      if (slowdown < kInfinity) {
         probe = table.time_s.LastEndWithin(*layout_, begin, bad - 1,
                                            bound / slowdown);
         if (probe <= good && good >= earliest) break;
         probe = std::max(probe, good + 1);
       }
       const double value = ValueOf(i, begin, probe);
-      if (value <= bound && value < kInfinite) {
+      if (value <= bound && value < kInfinity) {
         good = probe;
         found = {.end = probe, .value = value};
       } else {

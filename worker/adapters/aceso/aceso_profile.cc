@@ -13,16 +13,14 @@
 namespace tangram::aceso {
 namespace {
 
-constexpr double kInfinite = kInfinity;
-
 // The least value of each quantity over all degrees. Each value is a sum over
 // the stage's GPUs.
 struct OperatorBounds {
-  double seconds = kInfinite;  // The one value that is no sum.
-  double gpu_seconds = kInfinite;
-  double state_bytes = kInfinite;
-  double saved_bytes = kInfinite;
-  double input_bytes = kInfinite;
+  double seconds = kInfinity;  // The one value that is no sum.
+  double gpu_seconds = kInfinity;
+  double state_bytes = kInfinity;
+  double saved_bytes = kInfinity;
+  double input_bytes = kInfinity;
 };
 
 // Lowers `bounds` to the costs of one choice of degrees on `gpus` GPUs.

@@ -14,13 +14,12 @@
 namespace tangram::aceso {
 namespace {
 
-constexpr double kInfinite = kInfinity;
 // Bounds the time. Each round must improve the score to be followed by another.
 // With 1 and with 4, the plans of the paper's C1 and C3 workloads are the same.
-constexpr int kMaxRounds = 2;
+constexpr int kMaxReassignments = 2;
 // Fraction by which each round lowers its bound. This and the next are guesses;
 // the plans of the same workloads are the same with half and with twice.
-constexpr double kLeastGain = 0.005;
+constexpr double kLeastReassignmentGain = 0.005;
 // Exposed synchronisation below this fraction of the score is not reduced.
 constexpr double kWorthHiding = 0.01;
 // Fractions of the exposed synchronisation that the new configuration may keep.
@@ -36,8 +35,8 @@ constexpr int kFewEnds = 16;
 // Limits on a stage: its time for one microbatch, and the synchronisation that
 // the backward passes of the stages in front leave uncovered.
 struct StageBounds {
-  double time_s = kInfinite;
-  double exposed_sync_s = kInfinite;
+  double time_s = kInfinity;
+  double exposed_sync_s = kInfinity;
 };
 
 // Assigns GPUs to stages by dynamic programming. reach(i, g) is the furthest
@@ -112,7 +111,7 @@ class GpuAssigner {
   // Returns the GPU-seconds of one operator with the degrees that need the
   // fewest.
   double LeastWork(int op) {
-    double least = kInfinite;
+    double least = kInfinity;
     for (const int d : choices_) {
       if (tables_.poll().stopped()) break;
       least = std::min(
@@ -216,7 +215,7 @@ class GpuAssigner {
       time_s += SendSeconds(tables_, path, shape.end);
     }
     if (time_s > bounds_.time_s) return false;
-    return bounds_.exposed_sync_s == kInfinite ||
+    return bounds_.exposed_sync_s == kInfinity ||
            SyncSeconds(tables_, shape, figures) - backward_before_s <=
                bounds_.exposed_sync_s;
   }
@@ -278,13 +277,14 @@ std::vector<StageBounds> BoundsToBeat(const CostTables& tables,
   const int repeats = tables.num_microbatches() - 1;
   const double exposed_s =
       configuration.score_s - latency_s - repeats * slowest_s;
-  std::vector<StageBounds> bounds = {{.time_s = slowest_s * (1 - kLeastGain)}};
+  std::vector<StageBounds> bounds = {
+      {.time_s = slowest_s * (1 - kLeastReassignmentGain)}};
   if (repeats > 0 && exposed_s > kWorthHiding * configuration.score_s) {
     for (const double share : kSharesKept) {
       const double hidden_s = (1 - share) * exposed_s;
-      bounds.push_back(
-          {.time_s = (slowest_s + hidden_s / repeats) * (1 - kLeastGain),
-           .exposed_sync_s = share * exposed_s});
+      bounds.push_back({.time_s = (slowest_s + hidden_s / repeats) *
+                                  (1 - kLeastReassignmentGain),
+                        .exposed_sync_s = share * exposed_s});
     }
   }
   return bounds;
@@ -329,7 +329,7 @@ bool AssignBetter(CostTables& tables, double limit_s,
 bool ReassignGpus(CostTables& tables, double limit_s,
                   Configuration& configuration) {
   bool changed = Mirror(tables, configuration);
-  for (int round = 0; round < kMaxRounds; ++round) {
+  for (int round = 0; round < kMaxReassignments; ++round) {
     if (!AssignBetter(tables, limit_s, configuration)) break;
     changed = true;
   }

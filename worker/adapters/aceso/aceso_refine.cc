@@ -13,7 +13,6 @@
 namespace tangram::aceso {
 namespace {
 
-constexpr double kInfinite = kInfinity;
 // Refinements of one configuration; each starts from the cuts of the one
 // before. With 2 and with 8, the plans of the paper's C1 and C3 workloads are
 // the same.
@@ -147,7 +146,7 @@ class Refiner {
   // recomputation, no transfer.
   double LeastSeconds(int i, int begin, int end) const {
     if (begin >= end) return 0;
-    double least_s = kInfinite;
+    double least_s = kInfinity;
     for (const int degrees : choices_[i]) {
       least_s = std::min(least_s, tables_.At(degrees).time_s.Over(
                                       layout_.at(begin), layout_.at(end)));
@@ -262,7 +261,7 @@ class Refiner {
   // By stage: a lower bound on the latency of all stages before it.
   std::vector<double> front_s_;
   double longest_s_ =
-      kInfinite;  // A slower stage cannot be part of a better score.
+      kInfinity;  // A slower stage cannot be part of a better score.
 };
 
 }  // namespace

@@ -12,8 +12,6 @@
 namespace tangram::alpa {
 namespace {
 
-constexpr double kNever = kInfinity;
-
 // Sums of the same stages in another order differ in their last digits.
 constexpr double kRounding = 1 + 1e-9;
 
@@ -202,7 +200,7 @@ class Solver {
   // each row and submesh.
   void PriceStages(int stages_behind) {
     seconds_.assign(static_cast<size_t>(problem_.num_rows()) * num_submeshes_,
-                    kNever);
+                    kInfinity);
     pass_s_.assign(seconds_.size(), 0);
     for (int row = 0; row < problem_.num_rows(); ++row) {
       for (int submesh = 0; submesh < num_submeshes_; ++submesh) {
@@ -227,7 +225,7 @@ class Solver {
   double StageSeconds(int begin, int end, int submesh) const {
     const int row = problem_.RowOf(begin, end);
     return row < 0
-               ? kNever
+               ? kInfinity
                : seconds_[static_cast<size_t>(row) * num_submeshes_ + submesh];
   }
 
@@ -244,7 +242,7 @@ class Solver {
       return;
     }
     const double seconds = StageSeconds(begin, num_layers_, submesh);
-    if (seconds == kNever) return;
+    if (seconds == kInfinity) return;
     const double pass_s = PassSeconds(begin, num_layers_, submesh);
     AddLabel({.slowest_s = seconds,
               .latency_s = seconds,
@@ -263,7 +261,7 @@ class Solver {
          end < std::min(last_end + 1, layers.end); ++end) {
       if (poll_.After(1)) return;
       const double seconds = StageSeconds(begin, end, submesh);
-      if (seconds == kNever) continue;
+      if (seconds == kInfinity) continue;
       const PipelineBound after = bounds_.From(end, num_devices_ - next_device);
       if (IsBeaten({.slowest_s = std::max(seconds, after.slowest_s),
                     .latency_s = seconds + after.latency_s})) {

@@ -7,10 +7,8 @@
 namespace tangram::alpa {
 namespace {
 
-constexpr double kNever = kInfinity;
-
 // Sums of the same stages in another order differ in their last digits.
-constexpr double kRounding = 1 - 1e-9;
+constexpr double kRoundedDown = 1 - 1e-9;
 
 }  // namespace
 
@@ -21,12 +19,12 @@ PipelineBounds::PipelineBounds(const InterOperatorProblem& problem,
     return poll != nullptr && poll->After(steps);
   };
   const int num_layers = problem.num_layers();
-  std::vector<Least> of_row(problem.num_rows(), {kNever, kNever});
+  std::vector<Least> of_row(problem.num_rows(), {kInfinity, kInfinity});
   for (int row = 0; row < problem.num_rows(); ++row) {
     for (int submesh = 0; submesh < problem.num_submeshes(); ++submesh) {
       for (const StageOption& option : problem.OptionsOf(row, submesh)) {
         if (option.max_trailing_stages < trailing_stages) continue;
-        const double seconds = option.*time * kRounding;
+        const double seconds = option.*time * kRoundedDown;
         Least& least = of_row[row];
         least.latency_s = std::min(least.latency_s, seconds);
         least.device_seconds =
@@ -44,7 +42,7 @@ PipelineBounds::PipelineBounds(const InterOperatorProblem& problem,
     least.device_seconds = std::min(
         least.device_seconds, by.device_seconds + of_row[row].device_seconds);
   };
-  before_.assign(num_layers + 1, {kNever, kNever});
+  before_.assign(num_layers + 1, {kInfinity, kInfinity});
   from_ = before_;
   before_[0] = from_[num_layers] = {};
   for (int end = 1; end <= num_layers && !stops(end); ++end) {
