@@ -4,6 +4,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/commands/commands.h"
+#include "cli/print/answer_json.h"
 #include "cli/print/table.h"
 #include "common/base/format.h"
 #include "common/base/status_macros.h"
@@ -11,6 +12,8 @@
 
 namespace tangram {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 std::string NameOf(const Profile& profile, const ProfileEntry& entry) {
   if (entry.op.has_value()) return OpName(*entry.op);
@@ -105,11 +108,80 @@ void PrintLinks(const Profile& profile, Console& console) {
   console.out << "\n" << table.ToString();
 }
 
+Json EntriesJson(const Profile& profile) {
+  Json entries = Json::array();
+  for (const ProfileEntry& entry : profile.entries) {
+    const StageParallelism& p = entry.parallelism;
+    Json points = Json::array();
+    for (const ProfilePoint& point : entry.points) {
+      points.push_back({{"samples", point.samples},
+                        {"forward_s", point.forward_s},
+                        {"backward_s", point.backward_s}});
+    }
+    entries.push_back({{"model", profile.models[entry.model].name},
+                       {"measured", NameOf(profile, entry)},
+                       {"precision", PrecisionName(entry.precision)},
+                       {"sequence_length", entry.sequence_length},
+                       {"tp_degree", p.tp_degree},
+                       {"cp_degree", p.cp_degree},
+                       {"ep_degree", p.ep_degree},
+                       {"sequence_parallel", p.sequence_parallel},
+                       {"collectives_included", entry.collectives_included},
+                       {"points", points}});
+  }
+  return entries;
+}
+
+Json CollectivesJson(const Profile& profile) {
+  Json collectives = Json::array();
+  for (const MeasuredCollective& measured : profile.collectives) {
+    Json points = Json::array();
+    for (const CollectivePoint& point : measured.points) {
+      points.push_back({{"bytes", point.bytes}, {"seconds", point.seconds}});
+    }
+    collectives.push_back({{"collective", CollectiveName(measured.op)},
+                           {"ranks", measured.ranks},
+                           {"nodes", measured.nodes},
+                           {"points", points}});
+  }
+  return collectives;
+}
+
+Json LinksJson(const Profile& profile) {
+  Json links = Json::array();
+  for (const ProfileLink& measured : profile.links) {
+    const Link& link = measured.link;
+    links.push_back(
+        {{"to", measured.to},
+         {"bandwidth_bytes_per_s", link.bandwidth_bytes_per_s},
+         {"pair_bandwidth_bytes_per_s", link.pair_bandwidth_bytes_per_s},
+         {"latency_s", link.latency_s}});
+  }
+  return links;
+}
+
+Json ProfileJson(const Profile& profile) {
+  Json json = {{"format_version", "tangram.measurements/v1"},
+               {"device", profile.device},
+               {"source", profile.source},
+               {"framework", profile.framework},
+               {"layers", EntriesJson(profile)},
+               {"collectives", CollectivesJson(profile)},
+               {"links", LinksJson(profile)},
+               {"matrix_products", profile.gemms.size()}};
+  if (profile.context_bytes) json["context_bytes"] = *profile.context_bytes;
+  return json;
+}
+
 }  // namespace
 
 CommandResult Run(const ShowProfileOptions& options, Console& console) {
   TANGRAM_ASSIGN_OR_RETURN(const Profile profile,
                            ReadProfileFile(options.file));
+  if (console.format == OutputFormat::kJson) {
+    PrintJson(ProfileJson(profile), console);
+    return ExitCode::kOk;
+  }
   console.out << Styled(console, Style::kBold, profile.device) << "\n";
   for (const std::string& text : {profile.source, profile.framework}) {
     if (!text.empty()) console.out << WrapText(text, 2, console.width);

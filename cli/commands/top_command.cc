@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/commands/commands.h"
 #include "cli/planning/interrupt.h"
+#include "cli/print/answer_json.h"
 #include "cli/print/job_text.h"
 #include "cli/print/table.h"
 #include "cli/print/worker_text.h"
@@ -144,6 +145,41 @@ void PrintWorkers(const v1::CoordinatorStatus& status,
   }
 }
 
+// Prints a snapshot as tangram.status/v1 (docs/json.md).
+void PrintSnapshotAsJson(const std::string& coordinator,
+                         const Snapshot& snapshot, Console& console) {
+  const v1::CoordinatorStatus& status = snapshot.status;
+  nlohmann::ordered_json jobs = nlohmann::ordered_json::array();
+  for (const v1::Job& job : snapshot.jobs) {
+    jobs.push_back({{"job", job.job_id()}, {"state", JobStateText(job)}});
+  }
+  nlohmann::ordered_json workers = nlohmann::ordered_json::array();
+  for (const v1::WorkerStatus& worker : status.workers()) {
+    workers.push_back({{"worker", worker.name()},
+                       {"state", WorkerStateText(worker)},
+                       {"slots", worker.slots()},
+                       {"queries", worker.leased()},
+                       {"busy", PaceOf(worker, nullptr).busy},
+                       {"answered", worker.answered()},
+                       {"silent_s", worker.silent_s()}});
+  }
+  PrintJson({{"format_version", "tangram.status/v1"},
+             {"coordinator", coordinator},
+             {"version", status.version()},
+             {"uptime_s", status.uptime_s()},
+             {"running_plans", status.running_plans()},
+             {"waiting_plans", status.waiting_plans()},
+             {"running_jobs", status.running_jobs()},
+             {"waiting_queries", status.pending()},
+             {"leased_queries", status.leased()},
+             {"cached_answers", status.cached_answers()},
+             {"cache_bytes", status.cache_bytes()},
+             {"jobs", jobs},
+             {"workers", workers},
+             {"workers_left_out", status.workers_left_out()}},
+            console);
+}
+
 void Sleep(double seconds, const StopCondition& stop) {
   const auto end =
       std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
@@ -156,6 +192,12 @@ void Sleep(double seconds, const StopCondition& stop) {
 
 CommandResult Run(const TopOptions& options, Console& console) {
   const StopCondition stop(std::nullopt);
+  if (console.format == OutputFormat::kJson) {
+    TANGRAM_ASSIGN_OR_RETURN(const Snapshot snapshot,
+                             TakeSnapshot(options.coordinator, stop));
+    PrintSnapshotAsJson(options.coordinator.address, snapshot, console);
+    return ExitCode::kOk;
+  }
   std::map<std::string, v1::WorkerStatus> before;
   for (bool is_first = true;; is_first = false) {
     const absl::StatusOr<Snapshot> snapshot =

@@ -14,7 +14,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/validation_json.h"
 #include "cli/files/output_files.h"
+#include "cli/print/answer_json.h"
 #include "cli/print/table.h"
 #include "cli/validation/read_measured_runs.h"
 #include "cli/validation/validate_runs.h"
@@ -366,6 +368,10 @@ absl::StatusOr<ValidationOptions> ValidationOptionsOf(
 
 void PrintReport(const ValidateOptions& options, const MeasuredRuns& read,
                  const ValidationReport& report, Console& console) {
+  if (console.format == OutputFormat::kJson) {
+    PrintJson(ValidationJson(read, report), console);
+    return;
+  }
   if (options.markdown) {
     console.out << (options.leave_one_source_out ? SourceTable(report)
                                                  : ScoreTable(report))
@@ -404,7 +410,9 @@ CommandResult Run(const ValidateOptions& options, Console& console) {
                            ValidationOptionsOf(options));
   const ValidationReport report = ValidateRuns(read.runs, validation);
   TANGRAM_RETURN_IF_ERROR(CheckScored(report, read));
-  PrintBadRows(read.bad_rows, console);
+  if (console.format == OutputFormat::kText) {
+    PrintBadRows(read.bad_rows, console);
+  }
   PrintReport(options, read, report, console);
   OutputFiles files;
   if (!options.output_file.empty()) {

@@ -108,6 +108,33 @@ class JsonTest(Folder):
         self.assertEqual(one["gpu"], "T4")
         self.assertRegex(self.answer(OK, "version")["version"], r"^\d+\.\d+")
 
+    def test_validation(self):
+        runs = os.path.join(harness.SOURCE, "examples/validation/runs.csv")
+        report = self.answer(OK, "validate", runs, "--calibrate", "4")
+        rows = sum(group["time"]["n"] for group in report["groups"])
+        self.assertEqual(report["all"]["time"]["n"], rows)
+        self.assertGreater(rows, 0)
+        self.assertTrue(any("calibration" in group
+                            for group in report["groups"]))
+        with open(runs, encoding="utf-8") as f:
+            lines = [line for line in f.read().splitlines()
+                     if not line.startswith("#")]
+        cells = lines[1].split(",")
+        cells[lines[0].split(",").index("tp")] = "many"
+        self.write("bad.csv", "\n".join([*lines, ",".join(cells)]) + "\n")
+        bad, = self.answer(OK, "validate", "bad.csv")["bad_rows"]
+        self.assertIn("many", bad)
+
+    def test_measurements(self):
+        measured = os.path.join(harness.SOURCE,
+                                "examples/import/v100-all-reduce.txt")
+        self.tangram("import", "profile", "--from", "nccl-tests", measured,
+                     "--device", "V100-16", "-o", "v100.json")
+        profile = self.answer(OK, "profile", "show", "v100.json")
+        self.assertEqual(profile["device"], "V100-16")
+        points = profile["collectives"][0]["points"]
+        self.assertLess(points[0]["bytes"], points[-1]["bytes"])
+
 
 class AdviceTest(Folder):
     def test_names_what_was_probably_meant(self):
