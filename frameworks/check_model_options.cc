@@ -327,9 +327,9 @@ void ReadExpertKernels(LaunchArguments& arguments, const ModelSpec& model,
   arguments.Has("moe-grouped-gemm");
   const std::vector<std::string> dispatcher =
       arguments.Texts("moe-token-dispatcher-type");
-  const bool experts = absl::c_any_of(
-      model.layers, [](const LayerSpec& layer) { return layer.is_moe(); });
-  if (!experts || dispatcher == std::vector<std::string>{"alltoall"}) return;
+  if (!model.has_experts() ||
+      dispatcher == std::vector<std::string>{"alltoall"})
+    return;
   notes.push_back(
       absl::StrCat(arguments.Field("moe-token-dispatcher-type"), " ",
                    dispatcher.empty() ? "allgather" : dispatcher.front(),

@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/field_error.h"
@@ -210,14 +209,9 @@ std::string NamesOf(absl::Span<const Framework* const> frameworks) {
                        });
 }
 
-bool HasExperts(const ModelSpec& model) {
-  return absl::c_any_of(model.layers,
-                        [](const LayerSpec& layer) { return layer.is_moe(); });
-}
-
 absl::string_view DefaultParallelizers(const ModelSpec& model,
                                        const Framework* framework) {
-  const bool experts = HasExperts(model);
+  const bool experts = model.has_experts();
   if (framework == nullptr) return experts ? "uniform" : "aceso";
   return experts ? framework->moe_parallelizers : framework->parallelizers;
 }

@@ -90,9 +90,6 @@ absl::StatusOr<const Framework*> FindFramework(
 // "megatron, alpa": the names of `frameworks`, for help and errors.
 std::string NamesOf(absl::Span<const Framework* const> frameworks);
 
-// Returns whether a layer of `model` is a mixture of experts.
-bool HasExperts(const ModelSpec& model);
-
 // Returns the parallelizers, separated by commas, to use if none is named:
 // those whose plans `framework` runs best. Null: for plans of any kind; Aceso
 // for dense models and uniform for mixtures of experts, which Aceso does not

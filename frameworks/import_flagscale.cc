@@ -153,9 +153,7 @@ absl::Status CheckExpertTp(LaunchArguments& arguments, const ModelSpec& model,
     TANGRAM_ASSIGN_OR_RETURN(const int all, arguments.Int(name, std::nullopt));
     expert_tp.assign(meshes.size(), all);
   }
-  const bool experts = absl::c_any_of(
-      model.layers, [](const LayerSpec& layer) { return layer.is_moe(); });
-  if (!experts || expert_tp == tp) return absl::OkStatus();
+  if (!model.has_experts() || expert_tp == tp) return absl::OkStatus();
   return arguments.Error(name, absl::StrCat(absl::StrJoin(tp, ", "),
                                             ", the tensor-parallel degrees of "
                                             "the meshes, as in plans"));

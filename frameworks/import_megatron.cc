@@ -68,10 +68,7 @@ absl::StatusOr<int> ReadZeroStage(LaunchArguments& arguments) {
 // Experts of plans are split like everything else.
 absl::Status CheckExpertTp(LaunchArguments& arguments, const ModelSpec& model,
                            int tp) {
-  const bool experts =
-      std::any_of(model.layers.begin(), model.layers.end(),
-                  [](const LayerSpec& layer) { return layer.is_moe(); });
-  if (!experts) return absl::OkStatus();
+  if (!model.has_experts()) return absl::OkStatus();
   TANGRAM_ASSIGN_OR_RETURN(const int expert_tp,
                            arguments.Int("expert-tensor-parallel-size", tp));
   if (expert_tp == tp) return absl::OkStatus();

@@ -66,7 +66,7 @@ PipelinePlan CanonicalPlan(const ModelSpec& model, PipelinePlan plan) {
   for (PlacedStage& stage : plan.stages) {
     StageParallelism& p = stage.plan.parallelism;
     if (p.tp_degree == 1) p.sequence_parallel = false;
-    if (p.dp_degree * p.cp_degree == 1) p.zero_stage = 0;
+    if (p.num_replicas() == 1) p.zero_stage = 0;
     ChangeMasks(
         [&](int layer, OpMask mask) {
           mask &= OperatorsIn(stage.plan, layer);

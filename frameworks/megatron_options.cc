@@ -245,8 +245,7 @@ absl::StatusOr<std::vector<MegatronOption>> MegatronModelOptions(
 // The kernels for products of all experts at once need compute capability 8,
 // the first with bf16. Megatron-LM stops on other GPUs.
 std::vector<MegatronOption> MegatronGpuOptions(const PlannedTraining& in) {
-  const bool experts = absl::c_any_of(
-      in.model.layers, [](const LayerSpec& layer) { return layer.is_moe(); });
+  const bool experts = in.model.has_experts();
   const auto has_bf16 = [&](const GpuId& gpu) {
     return in.cluster.nodes[gpu.node].device.peak_flops.bf16 > 0;
   };

@@ -45,7 +45,7 @@ std::string DescribeDefault(const PlanRequest& request) {
   absl::string_view purpose = runtime;
   if (runtime.empty()) {
     purpose =
-        HasExperts(request.model) ? "mixtures of experts" : "dense models";
+        request.model.has_experts() ? "mixtures of experts" : "dense models";
   }
   const std::string scout = absl::StrContains(names, kScout)
                                 ? ""

@@ -211,7 +211,7 @@ double StepBytes(const RuntimeHabits& habits, const ModelSpec& model,
     return 0;
   }
   const StageParallelism& p = stage.parallelism;
-  const double owners = p.zero_stage > 0 ? p.dp_degree * p.cp_degree : 1;
+  const double owners = p.zero_stage > 0 ? p.num_replicas() : 1;
   return ParametersOnGpu(model, stage) / owners *
          ElementBytes(Precision::kFp32);
 }

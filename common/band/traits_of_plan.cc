@@ -1,6 +1,5 @@
 #include "common/band/traits_of_plan.h"
 
-#include <algorithm>
 #include <set>
 
 #include "absl/strings/str_join.h"
@@ -11,11 +10,6 @@ namespace {
 // Ranks that share the tensors of a layer, from which waiting for the slowest
 // of them shows.
 constexpr int kWideTp = 8;
-
-bool HasExperts(const ModelSpec& model) {
-  return std::any_of(model.layers.begin(), model.layers.end(),
-                     [](const LayerSpec& layer) { return layer.is_moe(); });
-}
 
 // Between PCIe 5.0, 44 GB/s at most, and the slowest NVLink of a whole node.
 constexpr double kFastBytesPerS = 50e9;
@@ -48,7 +42,7 @@ PredictionTraits TraitsOfPlan(const ResidualTable& table,
   std::set<GpuId> gpus;
   std::set<std::string> types;
   PredictionTraits traits{.framework = std::string(framework),
-                          .experts = HasExperts(model)};
+                          .experts = model.has_experts()};
   for (const PipelinePlan* plan : pipelines) {
     for (const PlacedStage& stage : plan->stages) {
       gpus.insert(stage.gpus.begin(), stage.gpus.end());
@@ -69,7 +63,7 @@ PredictionTraits TraitsOfCluster(const ResidualTable& table,
                                  absl::string_view framework) {
   std::set<std::string> types;
   PredictionTraits traits{.framework = std::string(framework),
-                          .experts = HasExperts(model),
+                          .experts = model.has_experts(),
                           .fast_fabric = true,
                           .scale = ScaleOf(cluster.num_gpus())};
   for (const Node& node : cluster.nodes) AddNode(node, types, traits);

@@ -58,7 +58,7 @@ class StageState {
     const int end =
         layer == plan.end.layer ? plan.end.op : static_cast<int>(whole.size());
     const int tp = parallelism.tp_degree;
-    const int replicas = parallelism.cp_degree * parallelism.dp_degree;
+    const int replicas = parallelism.num_replicas();
     // A stage with the embedding holds a tied matrix once.
     const bool has_matrix = plan.begin == OperatorCut{};
     const auto dense_of = [has_matrix](const OperatorCost& cost) {

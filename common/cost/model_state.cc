@@ -10,7 +10,7 @@ namespace {
 
 // Return the number of replicas of dense and of expert parameters.
 double DenseReplicas(const StageParallelism& parallelism) {
-  return 1.0 * parallelism.dp_degree * parallelism.cp_degree;
+  return 1.0 * parallelism.num_replicas();
 }
 double ExpertReplicas(const StageParallelism& parallelism) {
   return DenseReplicas(parallelism) / parallelism.ep_degree;
@@ -33,7 +33,7 @@ void AddShards(double parameters, double replicas, int zero_stage,
 ReplicaGroups ReplicaGroupsOf(const StageParallelism& parallelism,
                               const StageWiring& wiring) {
   const StageParallelism& p = parallelism;
-  const int replicas = p.dp_degree * p.cp_degree;
+  const int replicas = p.num_replicas();
   return {.dense = GroupOf(replicas, p.tp_degree, wiring),
           .expert = GroupOf(replicas / p.ep_degree, p.tp_degree * p.ep_degree,
                             wiring)};

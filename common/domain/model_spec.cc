@@ -1,5 +1,7 @@
 #include "common/domain/model_spec.h"
 
+#include <algorithm>
+
 namespace tangram {
 namespace {
 
@@ -77,6 +79,11 @@ double DownParameters(const LayerSpec& layer, double ffn) {
 }
 
 }  // namespace
+
+bool ModelSpec::has_experts() const {
+  return std::any_of(layers.begin(), layers.end(),
+                     [](const LayerSpec& layer) { return layer.is_moe(); });
+}
 
 absl::Span<const OpKind> OperatorsOf(const LayerSpec& layer) {
   switch (layer.kind) {

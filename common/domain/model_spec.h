@@ -136,6 +136,8 @@ struct ModelSpec {
   ModelDetails details;
 
   int num_layers() const { return static_cast<int>(layers.size()); }
+  // Whether any layer is a mixture of experts.
+  bool has_experts() const;
 };
 
 // The operators of `layer`, in execution order. The span is static.

@@ -21,7 +21,7 @@ std::string Other(absl::string_view what, int found, int expected) {
 }
 
 bool HasReplicas(const StageParallelism& parallelism) {
-  return parallelism.dp_degree * parallelism.cp_degree > 1;
+  return parallelism.num_replicas() > 1;
 }
 
 // Returns whether a layer that the stage touches has experts.

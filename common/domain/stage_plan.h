@@ -31,6 +31,8 @@ struct StageParallelism {
   int tp_y_degree = 1;
 
   int num_gpus() const { return tp_degree * cp_degree * dp_degree; }
+  // Ranks that hold the same weights, unless ZeRO shards them.
+  int num_replicas() const { return dp_degree * cp_degree; }
   int tp_x_degree() const { return tp_degree / tp_y_degree; }
   bool operator==(const StageParallelism&) const = default;
 };

@@ -221,7 +221,7 @@ absl::Status StageRules::CheckExperts(const StagePlan& stage) const {
   if (p.ep_degree == 1) return absl::OkStatus();
   constexpr char kField[] = "parallelism.ep_degree";
   TANGRAM_RETURN_IF_ERROR(
-      CheckDivides(kField, p.ep_degree, p.cp_degree * p.dp_degree, "cp x dp"));
+      CheckDivides(kField, p.ep_degree, p.num_replicas(), "cp x dp"));
   if (!has_experts_) {
     return FieldError(kField, p.ep_degree, "1, as no layer has experts");
   }

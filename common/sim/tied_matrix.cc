@@ -9,7 +9,7 @@ namespace {
 
 double ReplicasOf(const PlacedStage& stage) {
   const auto replicas = [](const StageParallelism& p) {
-    return 1.0 * p.dp_degree * p.cp_degree;
+    return 1.0 * p.num_replicas();
   };
   if (stage.mixed.empty()) return replicas(stage.plan.parallelism);
   double sum = 0;

@@ -18,8 +18,7 @@ const Move& DrawMove(absl::Span<const Move> moves, Draw& draw) {
 }
 
 bool HasExperts(const MoveContext& context) {
-  return absl::c_any_of(context.problem.request.model.layers,
-                        [](const LayerSpec& layer) { return layer.is_moe(); });
+  return context.problem.request.model.has_experts();
 }
 
 std::vector<int> DrawScope(Draw& draw, const PipelinePlan& plan) {
@@ -56,10 +55,10 @@ void SetDegrees(const StageParallelism& drawn, PlacedStage& stage) {
   set.tp_degree = std::gcd(drawn.tp_degree, num_gpus);
   set.cp_degree = std::gcd(drawn.cp_degree, num_gpus / set.tp_degree);
   set.dp_degree = num_gpus / set.tp_degree / set.cp_degree;
-  set.ep_degree = std::gcd(drawn.ep_degree, set.cp_degree * set.dp_degree);
+  set.ep_degree = std::gcd(drawn.ep_degree, set.num_replicas());
   set.sequence_parallel = drawn.sequence_parallel && set.tp_degree > 1;
   set.fsep = stage.plan.parallelism.fsep && set.ep_degree > 1;
-  const bool has_replicas = set.dp_degree * set.cp_degree > 1;
+  const bool has_replicas = set.num_replicas() > 1;
   set.zero_stage = has_replicas ? stage.plan.parallelism.zero_stage : 0;
   stage.plan.parallelism = set;
   stage.mixed = {};

@@ -29,7 +29,7 @@ bool ChangeExperts(const MoveContext& context, PipelinePlan& plan) {
   const bool fsep = context.draw.OneIn(4);
   return ChangeStages(context, plan, [&](PlacedStage& stage) {
     StageParallelism& p = stage.plan.parallelism;
-    if (p.cp_degree * p.dp_degree % ep_degree != 0) return;
+    if (p.num_replicas() % ep_degree != 0) return;
     p.ep_degree = ep_degree;
     p.fsep = fsep && ep_degree > 1;
   });
@@ -47,7 +47,7 @@ bool ChangeZero(const MoveContext& context, PipelinePlan& plan) {
   const int zero_stage = context.draw.Below(4);
   return ChangeStages(context, plan, [&](PlacedStage& stage) {
     StageParallelism& p = stage.plan.parallelism;
-    if (p.dp_degree * p.cp_degree > 1) p.zero_stage = zero_stage;
+    if (p.num_replicas() > 1) p.zero_stage = zero_stage;
   });
 }
 

@@ -204,9 +204,7 @@ absl::Status CheckScalars(const PlanConstraints& constraints,
     return Bad("ep_degree", absl::StrCat(constraints.ep_degree),
                "a positive integer");
   }
-  const bool has_experts = absl::c_any_of(
-      model.layers, [](const LayerSpec& l) { return l.is_moe(); });
-  if (constraints.ep_degree > 1 && !has_experts) {
+  if (constraints.ep_degree > 1 && !model.has_experts()) {
     return Bad("ep_degree", absl::StrCat(constraints.ep_degree),
                absl::StrCat("1, as ", model.name, " has no experts"));
   }

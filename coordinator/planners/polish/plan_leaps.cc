@@ -114,7 +114,7 @@ class Leaps {
 
   // Lets what depends on the degrees follow them.
   void Adapt(const StageParallelism& before, StageParallelism& degrees) const {
-    const int replicas = degrees.dp_degree * degrees.cp_degree;
+    const int replicas = degrees.num_replicas();
     degrees.ep_degree = std::gcd(degrees.ep_degree, replicas);
     if (degrees.ep_degree == 1) degrees.fsep = false;
     degrees.zero_stage = ZeroStageWithin(limits_, degrees, degrees.zero_stage);

@@ -244,7 +244,7 @@ std::vector<StagePlan> StageTuner::Variations(const PlacedStage& placed) {
     variations.push_back(std::move(changed));
   };
   const StageParallelism& degrees = stage.parallelism;
-  if (degrees.dp_degree * degrees.cp_degree > 1) {
+  if (degrees.num_replicas() > 1) {
     for (int zero_stage = 0; zero_stage <= 3; ++zero_stage) {
       StagePlan changed = stage;
       changed.parallelism.zero_stage = zero_stage;

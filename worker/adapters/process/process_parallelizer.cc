@@ -49,10 +49,7 @@ class ProcessParallelizer : public Parallelizer {
 
   absl::StatusOr<std::vector<ModelSlice>> SliceModel(
       const ModelSpec& model) const override {
-    if (absl::c_any_of(model.layers,
-                       [](const LayerSpec& layer) { return layer.is_moe(); })) {
-      TANGRAM_RETURN_IF_ERROR(CheckMoe());
-    }
+    if (model.has_experts()) TANGRAM_RETURN_IF_ERROR(CheckMoe());
     return AskForSlices(ToProto(model));
   }
 

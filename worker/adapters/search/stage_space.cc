@@ -118,7 +118,7 @@ bool HasDegrees(int num_gpus, const IslandSpec& island,
 void AppendExpertDegrees(StageParallelism parallelism, const IslandSpec& island,
                          const SplitLimits& limits, ExtraDegrees extra,
                          std::vector<StageParallelism>& all) {
-  const int ranks = parallelism.cp_degree * parallelism.dp_degree;
+  const int ranks = parallelism.num_replicas();
   for (const int ep : EpDegrees(ranks, island, limits, extra)) {
     parallelism.ep_degree = ep;
     all.push_back(parallelism);
