@@ -112,6 +112,7 @@ absl::string_view WhyNotScheduled(const Runtime& runtime,
     case PipelineSchedule::kZeroBubbleH1:
       return "the schedule zb-h1";
     case PipelineSchedule::kGpipe:
+      return runtime.gpipe ? "" : "the schedule gpipe";
     case PipelineSchedule::kOneFOneB:
       return "";
   }

@@ -35,8 +35,9 @@ struct Runtime {
   bool sharded_experts = false;  // StageParallelism::fsep.
   int max_zero_stage = 0;
   bool offload = false;  // To host memory.
-  // Runs PipelineSchedule::kInterleaved beside 1F1B. None runs ZB-H1, nor
-  // warm-up passes that a plan sets.
+  // Runs PipelineSchedule::kGpipe beside 1F1B, or kInterleaved. None runs
+  // ZB-H1, nor warm-up passes that a plan sets.
+  bool gpipe = false;
   bool interleaved = false;
 };
 

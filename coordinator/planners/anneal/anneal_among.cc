@@ -61,14 +61,15 @@ int StepsFor(const AnnealProblem& problem, const PipelinePlan& plan, int most) {
   return std::max(1, static_cast<int>(most * part));
 }
 
-// Plans of one kind have the same microbatch size, and stages on the same
-// islands one after another. Annealing seldom leads from one kind to another.
+// Plans of one kind have the same microbatch size, the same number of stages,
+// and these on the same islands one after another. Annealing seldom leads from
+// one kind to another.
 using Kind = std::vector<int>;
 
 Kind KindOf(const PipelinePlan& plan) {
-  Kind kind = {plan.pipeline_microbatch_size};
+  Kind kind = {plan.pipeline_microbatch_size, plan.num_stages()};
   for (const PlacedStage& stage : plan.stages) {
-    if (kind.size() == 1 || kind.back() != stage.island) {
+    if (&stage == &plan.stages.front() || kind.back() != stage.island) {
       kind.push_back(stage.island);
     }
   }

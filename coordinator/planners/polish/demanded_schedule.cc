@@ -1,5 +1,6 @@
 #include "coordinator/planners/polish/demanded_schedule.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -7,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/infinity.h"
 #include "common/base/status_macros.h"
 #include "common/sim/evaluate_plan.h"
 #include "coordinator/planners/polish/plan_climber.h"
@@ -43,18 +45,25 @@ std::vector<PipelinePlan> UnderSchedule(const PlanRequest& request,
   return {std::move(plan)};
 }
 
-// Returns the fastest of `plans` that fits. `plan` is one of 1F1B.
+// The fraction that another way to run a composed plan must gain. GPipe holds
+// all microbatches and leaves less room for polishing.
+constexpr double kLeastFitGain = 0.02;
+
+absl::StatusOr<Evaluation> Evaluate(const PlanRequest& request,
+                                    const PipelinePlan& plan,
+                                    PlanObserver& observer) {
+  return EvaluatePlan(request.model, request.cluster, request.training, plan,
+                      /*timeline=*/nullptr, /*state=*/{},
+                      [&observer] { return observer.ShouldStop(); });
+}
+
+// Returns the fastest of `plans` that fits. `like` is one of 1F1B, of which
+// about as much must be measured.
 absl::StatusOr<std::optional<PolishedPlan>> FastestOf(
     const PlanRequest& request, const PipelineRules& rules,
-    const PipelinePlan& plan, const std::vector<PipelinePlan>& plans,
+    const PolishedPlan& like, const std::vector<PipelinePlan>& plans,
     PlanObserver& observer) {
-  // Evaluated for the share of it that is measured.
-  TANGRAM_ASSIGN_OR_RETURN(
-      Evaluation evaluation,
-      EvaluatePlan(request.model, request.cluster, request.training, plan,
-                   /*timeline=*/nullptr, /*state=*/{},
-                   [&observer] { return observer.ShouldStop(); }));
-  PlanClimber climber(request, rules, {plan, std::move(evaluation)}, observer);
+  PlanClimber climber(request, rules, like, observer);
   std::optional<PolishedPlan> best;
   for (const PipelinePlan& candidate : plans) {
     TANGRAM_ASSIGN_OR_RETURN(
@@ -69,6 +78,25 @@ absl::StatusOr<std::optional<PolishedPlan>> FastestOf(
   return best;
 }
 
+// Returns whether the runtime shards other state than the plan.
+bool HasOtherSharding(const PipelinePlan& plan, const PipelinePlan& fitted) {
+  return !std::equal(
+      plan.stages.begin(), plan.stages.end(), fitted.stages.begin(),
+      fitted.stages.end(), [](const PlacedStage& a, const PlacedStage& b) {
+        return a.plan.parallelism.zero_stage == b.plan.parallelism.zero_stage;
+      });
+}
+
+// Returns the plan without what shards gradients or optimizer state. Weights
+// that are sharded stay so.
+PipelinePlan WithoutSharding(PipelinePlan plan) {
+  for (PlacedStage& stage : plan.stages) {
+    int& zero_stage = stage.plan.parallelism.zero_stage;
+    if (zero_stage < 3) zero_stage = 0;
+  }
+  return plan;
+}
+
 // Returns the request without a schedule.
 PlanRequest OfAnySchedule(PlanRequest request) {
   request.constraints.schedule.reset();
@@ -77,6 +105,29 @@ PlanRequest OfAnySchedule(PlanRequest request) {
 }
 
 }  // namespace
+
+std::vector<PipelinePlan> OtherFits(const PlanRequest& request,
+                                    const PipelineRules& rules,
+                                    const PipelinePlan& plan,
+                                    const PolishedPlan& fitted) {
+  std::vector<PipelinePlan> others;
+  if (rules.runtime == nullptr) return others;
+  if (!request.constraints.zero_stage.has_value() &&
+      HasOtherSharding(plan, fitted.plan)) {
+    others.push_back(WithoutSharding(plan));
+  }
+  if (!rules.runtime->gpipe) return others;
+  for (PipelinePlan& other : OtherSchedules(request, rules, fitted.plan,
+                                            fitted.evaluation, kLeastFitGain)) {
+    if (other.schedule != PipelineSchedule::kGpipe) continue;
+    if (!others.empty()) {
+      others.push_back(others.front());
+      others.back().schedule = other.schedule;
+    }
+    others.push_back(std::move(other));
+  }
+  return others;
+}
 
 absl::StatusOr<PipelinePlan> FitAsDemanded(const PlanRequest& request,
                                            const PipelineRules& rules,
@@ -105,13 +156,47 @@ absl::StatusOr<PipelinePlan> FitAsDemanded(const PlanRequest& request,
   const std::vector<PipelinePlan> plans =
       UnderSchedule(request, rules, schedule, fitted);
   if (plans.empty()) return refuse("a chunk of a stage would have no layer");
-  TANGRAM_ASSIGN_OR_RETURN(std::optional<PolishedPlan> best,
-                           FastestOf(request, rules, fitted, plans, observer));
+  TANGRAM_ASSIGN_OR_RETURN(Evaluation evaluation,
+                           Evaluate(request, fitted, observer));
+  TANGRAM_ASSIGN_OR_RETURN(
+      std::optional<PolishedPlan> best,
+      FastestOf(request, rules, {fitted, std::move(evaluation)}, plans,
+                observer));
   if (best.has_value()) return std::move(best->plan);
   return refuse(rules.runtime == nullptr
                     ? "the plan does not fit"
                     : absl::StrCat("the plan does not fit, or ",
                                    rules.runtime->name, " does not run it"));
+}
+
+absl::StatusOr<PipelinePlan> FitFaster(const PlanRequest& request,
+                                       const PipelineRules& rules,
+                                       const PipelinePlan& plan,
+                                       PlanObserver& observer) {
+  absl::StatusOr<PipelinePlan> fitted =
+      FitAsDemanded(request, rules, plan, observer);
+  if (!fitted.ok() || rules.runtime == nullptr ||
+      DemandedSchedule(request.constraints).has_value()) {
+    return fitted;
+  }
+  if (!rules.runtime->gpipe && !HasOtherSharding(plan, *fitted)) return fitted;
+  absl::StatusOr<Evaluation> evaluation = Evaluate(request, *fitted, observer);
+  // The judge says why it does not run.
+  if (!evaluation.ok()) return fitted;
+  const double limit_s =
+      evaluation->violations.empty() ? evaluation->iteration_time_s : kInfinity;
+  const std::vector<PipelinePlan> others =
+      OtherFits(request, rules, plan, {*fitted, *evaluation});
+  if (others.empty()) return fitted;
+  TANGRAM_ASSIGN_OR_RETURN(
+      std::optional<PolishedPlan> best,
+      FastestOf(request, rules, {*fitted, *std::move(evaluation)}, others,
+                observer));
+  const bool is_faster =
+      best.has_value() &&
+      best->evaluation.iteration_time_s * (1 + kLeastFitGain) < limit_s;
+  if (!is_faster) return fitted;
+  return std::move(best->plan);
 }
 
 }  // namespace tangram

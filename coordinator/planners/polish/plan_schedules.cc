@@ -95,6 +95,7 @@ class Schedules {
   std::vector<PipelinePlan> All() && {
     SplitBackward();
     AddWarmUp();
+    RunForwardFirst();
     Interleave();
     return std::move(schedules_);
   }
@@ -134,14 +135,26 @@ class Schedules {
     Add(std::move(plan));
   }
 
+  // Returns whether all forward passes before a backward pass may save so much.
+  bool MayWarmUp() const {
+    return MaySave([](const StageEvaluation& stage) {
+      return stage.forward_s + stage.backward_s;
+    });
+  }
+
+  // GPipe has the most warm-up passes, for runtimes that let none be set.
+  void RunForwardFirst() {
+    if (rules_.runtime == nullptr || !MayWarmUp()) return;
+    PipelinePlan plan = plan_;
+    plan.schedule = PipelineSchedule::kGpipe;
+    Add(std::move(plan));
+  }
+
   // More warm-up passes hide transfers. And where the slowest stage is not the
   // last, they fill its wait for the first gradient.
   void AddWarmUp() {
     const int num_stages = plan_.num_stages();
-    const auto before = [](const StageEvaluation& stage) {
-      return stage.forward_s + stage.backward_s;
-    };
-    if (num_stages > kMostWarmedStages || !MaySave(before)) return;
+    if (num_stages > kMostWarmedStages || !MayWarmUp()) return;
     double slowest_s = 0;
     for (const PassSeconds& stage : stages_) {
       slowest_s = std::max(slowest_s, stage.stage_s);

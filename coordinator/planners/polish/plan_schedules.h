@@ -18,10 +18,10 @@ namespace tangram {
 
 // Returns the plan under each schedule that the rules allow and that may be
 // faster by at least the fraction `least_gain`: ZB-H1, interleaved with several
-// numbers of chunks, and 1F1B with more warm-up passes. `evaluation` is that of
-// the plan. They may be invalid, or not fit. None for plans that are not of
-// plain 1F1B, and where transfers block, which other schedules than 1F1B are
-// not played with.
+// numbers of chunks, and 1F1B with more warm-up passes, or GPipe for runtimes.
+// `evaluation` is that of the plan. They may be invalid, or not fit. None for
+// plans that are not of plain 1F1B, and where transfers block, which other
+// schedules than 1F1B are not played with.
 std::vector<PipelinePlan> OtherSchedules(const PlanRequest& request,
                                          const PipelineRules& rules,
                                          const PipelinePlan& plan,

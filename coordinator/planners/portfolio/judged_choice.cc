@@ -17,10 +17,11 @@ std::unique_ptr<ClusterPlanner> CreateJudgedPlanner(
   PipelineRules rules = asked;
   JudgeOptions options{.min_island_gain = choice.search.min_island_gain,
                        .rules = asked};
-  options.reschedule = [asked](const PlanRequest& request,
-                               const PipelinePlan& plan,
-                               PlanObserver& observer) {
-    return FitAsDemanded(request, asked, plan, observer);
+  options.reschedule = [asked, schedules = choice.search.schedules](
+                           const PlanRequest& request, const PipelinePlan& plan,
+                           PlanObserver& observer) {
+    return schedules ? FitFaster(request, asked, plan, observer)
+                     : FitAsDemanded(request, asked, plan, observer);
   };
   // Plans for a runtime are polished once its searches are done.
   if (choice.search.polish && !rules.fit) {

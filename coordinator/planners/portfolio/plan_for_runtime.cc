@@ -80,6 +80,9 @@ constexpr size_t kMostPolished = 4;
 constexpr double kWorthSearching = 0.02;
 constexpr double kWorthSearchingOnMany = 0.005;
 
+// Pipelines over slow links are this much faster under GPipe than under 1F1B.
+constexpr double kFasterByGpipe = 1.25;
+
 // Notes each difference between what `asked` asks for and what `runtime` does.
 // `planned` is the request with the options with which it trains.
 void NoteLosses(const PlanningRuntime& runtime, const PlanRequest& asked,
@@ -128,7 +131,8 @@ class RuntimeSearch::Parts {
       PipelineRules rules = RulesOf(*attempt);
       rules.persists = false;
       rules.incumbent_s =
-          std::min(rules.incumbent_s, incumbent_s * ClosedFormExcess());
+          std::min(rules.incumbent_s * ScheduleSlack(),
+                   incumbent_s * std::max(ScheduleSlack(), ClosedFormExcess()));
       TANGRAM_ASSIGN_OR_RETURN(PlanResult result, Try(rules, scout));
       if (!result.plan.has_value()) continue;
       attempt->scouted_s = result.evaluation.iteration_time_s;
@@ -199,9 +203,7 @@ class RuntimeSearch::Parts {
       TANGRAM_RETURN_IF_ERROR(TryAll(mixable));
     }
     TANGRAM_ASSIGN_OR_RETURN(PlanResult result, Polished(asked));
-    if (!asked.members.empty()) {
-      TANGRAM_RETURN_IF_ERROR(TryWhole(asked, result));
-    }
+    TANGRAM_RETURN_IF_ERROR(TryWhole(asked, result));
     result.stats = stats_;
     result.lower_bound_s = lower_bound_s_;
     result.certificate = scope_;
@@ -248,6 +250,13 @@ class RuntimeSearch::Parts {
                     best().closed_form_s / best().evaluation.iteration_time_s);
   }
 
+  // Returns by which factor a plan may take longer under 1F1B, under which it
+  // is composed, than under the schedules that the runtime runs. On many GPUs,
+  // scouts would take too long.
+  double ScheduleSlack() const {
+    return runtime_.runs().gpipe && HasFewGpus(request_) ? kFasterByGpipe : 1;
+  }
+
   absl::Status TryAll(const MixableMembers& mixable) {
     std::vector<SlicePlanSource*> sources;
     for (const PortfolioMember& member : mixable.members()) {
@@ -280,6 +289,7 @@ class RuntimeSearch::Parts {
       PipelineRules rules = RulesOf(attempt);
       rules.effort = PipelineRules::Effort::kSeeds;
       rules.persists = false;
+      rules.incumbent_s *= ScheduleSlack();
       TANGRAM_ASSIGN_OR_RETURN(PlanResult result, Try(rules, source));
       attempt.has_seed_plans = result.stats.slice_plans > 0;
       if (!result.plan.has_value()) {

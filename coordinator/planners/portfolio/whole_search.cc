@@ -14,6 +14,7 @@
 #include "coordinator/planners/anneal/anneal_among.h"
 #include "coordinator/planners/anneal/anneal_problem.h"
 #include "coordinator/planners/constraints/limit_islands.h"
+#include "coordinator/planners/polish/demanded_schedule.h"
 #include "coordinator/planners/polish/plan_climber.h"
 #include "coordinator/planners/polish/polish_plan.h"
 #include "coordinator/planners/polish/whole_plans.h"
@@ -83,6 +84,13 @@ absl::Status AddStarts(const PlanRequest& request, const PipelineRules& rules,
     TANGRAM_ASSIGN_OR_RETURN(std::optional<PolishedPlan> landed,
                              climber.Settle(plan, PlanClimber::Effort::kHasty));
     if (!landed.has_value()) continue;
+    for (PipelinePlan& other : OtherFits(request, rules, plan, *landed)) {
+      TANGRAM_ASSIGN_OR_RETURN(
+          std::optional<PolishedPlan> found,
+          climber.Settle(std::move(other), PlanClimber::Effort::kHasty));
+      if (!found.has_value()) continue;
+      starts.push_back({std::move(found->plan), std::move(found->evaluation)});
+    }
     starts.push_back({std::move(landed->plan), std::move(landed->evaluation)});
   }
   return absl::OkStatus();

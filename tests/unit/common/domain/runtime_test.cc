@@ -136,6 +136,9 @@ TEST(WhyNotScheduledTest, NamesTheScheduleThatItDoesNotRun) {
   const Runtime chunks = {.name = "chunks", .interleaved = true};
   PipelinePlan plan;
   EXPECT_EQ(WhyNotScheduled(plain, plan), "");
+  plan.schedule = PipelineSchedule::kGpipe;
+  EXPECT_EQ(WhyNotScheduled(plain, plan), "the schedule gpipe");
+  EXPECT_EQ(WhyNotScheduled({.name = "all first", .gpipe = true}, plan), "");
   plan.schedule = PipelineSchedule::kInterleaved;
   EXPECT_EQ(WhyNotScheduled(plain, plan), "the schedule interleaved");
   EXPECT_EQ(WhyNotScheduled(chunks, plan), "");

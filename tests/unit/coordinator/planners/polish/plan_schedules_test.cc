@@ -166,6 +166,15 @@ TEST(OtherSchedulesTest, AreThoseThatTheRuntimeRuns) {
             static_cast<int>(plans.size()));
 }
 
+TEST(OtherSchedulesTest, AreGpipeForARuntimeThatSetsNoWarmUpPasses) {
+  constexpr Runtime kAllFirst = {.name = "all first", .gpipe = true};
+  const std::vector<PipelinePlan> plans =
+      SchedulesOf(TwoGpus(1e9), {.runtime = &kAllFirst});
+  ASSERT_EQ(plans.size(), 1u);
+  EXPECT_EQ(plans.front().schedule, PipelineSchedule::kGpipe);
+  EXPECT_EQ(plans.front().stages, TwoStages().stages);
+}
+
 TEST(OtherSchedulesTest, AreNoneWhereNothingCanBeSaved) {
   PlanRequest request = TwoGpus();
   // 2^16 microbatches: the bubble is 2^-16 of the time.
