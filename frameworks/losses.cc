@@ -89,6 +89,7 @@ void CompareStages(const PipelinePlan& planned, const PipelinePlan& run,
   for (int i = 0; i < run.num_stages(); ++i) {
     const StagePlan& a = planned.stages[i].plan;
     const StagePlan& b = run.stages[i].plan;
+    if (a == b) continue;
     const std::string stage = absl::StrCat("stages[", i, "]");
     if (a.begin != b.begin) {
       losses.Add(stage + ".plan.begin", CutText(a.begin), CutText(b.begin));
@@ -117,6 +118,7 @@ void CompareTraining(const TrainingOptions& a, const TrainingOptions& b,
 
 void ComparePlans(const ModelSpec& model, const PipelinePlan& planned,
                   const PipelinePlan& run, LossList& losses) {
+  if (planned == run) return;
   const PipelinePlan before = CanonicalPlan(model, planned);
   const PipelinePlan after = CanonicalPlan(model, run);
   if (before.schedule != after.schedule) {

@@ -131,7 +131,9 @@ std::string HostFileType(absl::string_view type) {
 absl::StatusOr<std::vector<RankedHost>> HostsInRankOrder(
     const Cluster& cluster, const PipelinePlan& plan) {
   std::vector<RankedHost> hosts;
-  std::set<int> seen;
+  std::vector<bool> seen(cluster.nodes.size());  // By node.
+  std::string type;  // The last host's, and its word.
+  std::string word;
   for (int i = 0; i < plan.num_devices(); ++i) {
     const std::string field = absl::StrCat("stages[", i, "]");
     TANGRAM_RETURN_IF_ERROR(
@@ -139,15 +141,19 @@ absl::StatusOr<std::vector<RankedHost>> HostsInRankOrder(
     for (const GpuId& gpu : plan.stages[i].gpus) {
       const Node& node = cluster.nodes[gpu.node];
       if (hosts.empty() || hosts.back().node != gpu.node) {
-        if (!seen.insert(gpu.node).second) {
+        if (seen[gpu.node]) {
           return absl::InvalidArgumentError(absl::StrCat(
               field, ".gpus: back on host ", node.name,
               " after others; expected the ranks of a host next to each other, "
               "as launchers number them host by host"));
         }
-        hosts.push_back({.name = node.name,
-                         .type = HostFileType(node.device.type),
-                         .node = gpu.node});
+        seen[gpu.node] = true;
+        if (word.empty() || node.device.type != type) {
+          type = node.device.type;
+          word = HostFileType(type);
+        }
+        hosts.push_back({.name = node.name, .type = word, .node = gpu.node});
+        hosts.back().gpus.reserve(node.num_gpus);
       }
       hosts.back().gpus.push_back(gpu.index);
     }

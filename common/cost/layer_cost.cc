@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "common/cost/host_offload.h"
+#include "common/cost/layer_estimator.h"
 #include "common/cost/model_state.h"
 #include "common/cost/operator_work.h"
 #include "common/cost/parameter_bytes.h"
@@ -159,45 +160,69 @@ void AddMeasuredState(const MeasuredLayer& measured,
 
 }  // namespace
 
-// Sums the operators, then adds sharded state, offloading and, for a measured
-// layer, the difference between measurement and model.
-LayerCost EstimateLayer(const LayerSpec& layer, const LayerPart& part,
-                        const StageParallelism& parallelism,
-                        const StageEnvironment& environment,
-                        const HostOffload& offload) {
+LayerEstimator::LayerEstimator(const LayerSpec& layer, int op_begin, int op_end,
+                               const StageParallelism& parallelism,
+                               const StageEnvironment& environment)
+    : layer_(layer),
+      op_begin_(op_begin),
+      parallelism_(parallelism),
+      environment_(environment) {
   const LayerScope scope = ScopeOf(layer, parallelism, environment);
   const absl::Span<const OpKind> ops = OperatorsOf(layer);
-  LayerCost sum{.embeds = layer.kind == LayerKind::kEmbedding};
-  Slack slack;
-  ActivationCount activations((part.recomputed & kDropOutputs) != 0);
-  for (int i = part.op_begin; i < part.op_end; ++i) {
+  for (int i = op_begin; i < op_end; ++i) {
+    operators_.push_back(EstimateInScope(scope, ops[i]));
+  }
+  measured_ = scope.calibration.measured;
+  if (measured_ == nullptr) return;
+  for (int i = 0; i < static_cast<int>(ops.size()); ++i) {
+    if (i >= op_begin && i < op_end) continue;
     const OperatorCost op = EstimateInScope(scope, ops[i]);
-    const bool recomputed = (part.recomputed >> i & 1) != 0;
-    activations.Add(op, recomputed);
-    AddOperator(op, recomputed, slack, sum);
+    others_.push_back(
+        {.dense = op.dense_parameters, .expert = op.expert_parameters});
+  }
+}
+
+// Sums the operators, then adds sharded state, offloading and, for a measured
+// layer, the difference between measurement and model.
+LayerCost LayerEstimator::Cost(OpMask recomputed,
+                               const HostOffload& offload) const {
+  LayerCost sum{.embeds = layer_.kind == LayerKind::kEmbedding};
+  Slack slack;
+  ActivationCount activations((recomputed & kDropOutputs) != 0);
+  int i = op_begin_;
+  for (const OperatorCost& op : operators_) {
+    const bool is_recomputed = (recomputed >> i++ & 1) != 0;
+    activations.Add(op, is_recomputed);
+    AddOperator(op, is_recomputed, slack, sum);
   }
   sum.activation_bytes = activations.kept_bytes();
   sum.transient_bytes = activations.transient_bytes();
-  AddShardedState(parallelism, environment, slack, sum);
-  AddOffload(parallelism, offload, environment, sum);
-  if (layer.kind == LayerKind::kHead) {
+  AddShardedState(parallelism_, environment_, slack, sum);
+  AddOffload(parallelism_, offload, environment_, sum);
+  if (layer_.kind == LayerKind::kHead) {
     sum.head_activation_bytes = sum.activation_bytes;
     sum.head_transient_bytes = sum.transient_bytes;
   } else {
     sum.body_transient_bytes = sum.transient_bytes;
   }
-  if (scope.calibration.measured != nullptr) {
+  if (measured_ != nullptr) {
     StageParameters whole_layer = sum.parameters;
-    for (int i = 0; i < static_cast<int>(ops.size()); ++i) {
-      if (i >= part.op_begin && i < part.op_end) continue;
-      const OperatorCost op = EstimateInScope(scope, ops[i]);
-      whole_layer.dense += op.dense_parameters;
-      whole_layer.expert += op.expert_parameters;
+    for (const StageParameters& other : others_) {
+      whole_layer.dense += other.dense;
+      whole_layer.expert += other.expert;
     }
-    AddMeasuredState(*scope.calibration.measured, whole_layer, parallelism,
-                     environment, sum);
+    AddMeasuredState(*measured_, whole_layer, parallelism_, environment_, sum);
   }
   return sum;
+}
+
+LayerCost EstimateLayer(const LayerSpec& layer, const LayerPart& part,
+                        const StageParallelism& parallelism,
+                        const StageEnvironment& environment,
+                        const HostOffload& offload) {
+  return LayerEstimator(layer, part.op_begin, part.op_end, parallelism,
+                        environment)
+      .Cost(part.recomputed, offload);
 }
 
 void AddLayers(const LayerCost& layer, int count, LayerCost& sum) {

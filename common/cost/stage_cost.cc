@@ -1,8 +1,10 @@
 #include "common/cost/stage_cost.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "common/cost/host_offload.h"
+#include "common/cost/layer_estimator.h"
 
 namespace tangram {
 namespace {
@@ -82,16 +84,25 @@ StageCost EstimateStage(absl::Span<const LayerRun> runs, const StagePlan& stage,
   int run_end = 0;
   for (const LayerRun& run : runs) {
     run_end += run.count;
+    if (layer >= run_end) continue;
+    // The estimator of all operators of a layer.
+    std::optional<LayerEstimator> whole;
     while (layer < std::min(run_end, layers_end)) {
       const int length = UniformLength(
           stage, layer, masks.Length(std::min(run_end, layers_end) - layer));
       const int op_begin = layer == stage.begin.layer ? stage.begin.op : 0;
-      const int op_end = layer == stage.end.layer
-                             ? stage.end.op
-                             : static_cast<int>(OperatorsOf(run.layer).size());
-      AddLayers(EstimateLayer(run.layer, {op_begin, op_end, masks.mask()},
-                              stage.parallelism, environment, stage.offload),
-                length, sum);
+      const int num_ops = static_cast<int>(OperatorsOf(run.layer).size());
+      const int op_end = layer == stage.end.layer ? stage.end.op : num_ops;
+      if (op_begin == 0 && op_end == num_ops) {
+        if (!whole.has_value()) {
+          whole.emplace(run.layer, 0, num_ops, stage.parallelism, environment);
+        }
+        AddLayers(whole->Cost(masks.mask(), stage.offload), length, sum);
+      } else {
+        AddLayers(EstimateLayer(run.layer, {op_begin, op_end, masks.mask()},
+                                stage.parallelism, environment, stage.offload),
+                  length, sum);
+      }
       layer += length;
       masks.Advance(length);
     }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,10 +40,22 @@ class PlanValidator {
     int stage = 0;
   };
 
+  // The GPUs of a device, and what they alone decide.
+  struct Device {
+    std::vector<GpuId> gpus;
+    // Why context parallelism does not run on them; empty if it does. Not set:
+    // nobody asked.
+    std::optional<std::string> no_context_parallel;
+  };
+
+  // Returns whether the plan has the GPUs of `devices_`.
+  bool HasKnownGpus(const PipelinePlan& plan) const;
+  void KeepGpus(const PipelinePlan& plan);
   // Gives the GPUs to the stage, unless another one of the plan has one of
   // them. `field` names GPU i of them.
   absl::Status Claim(absl::Span<const GpuId> gpus, int stage,
                      absl::FunctionRef<std::string(size_t)> field);
+  absl::Status CheckStages(const PipelinePlan& plan, bool has_known_gpus);
 
   const Cluster& cluster_;
   const TrainingOptions& training_;
@@ -51,6 +64,9 @@ class PlanValidator {
   std::vector<int64_t> first_of_node_;  // Index of its first GPU.
   std::vector<Owner> owners_;           // By GPU.
   int64_t num_plans_ = 0;
+  // Those of the last plan of which no two devices had the same GPU. Most plans
+  // that a search checks have the GPUs of the one before.
+  std::vector<Device> devices_;
 };
 
 }  // namespace tangram

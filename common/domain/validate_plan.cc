@@ -14,6 +14,7 @@
 #include "common/domain/model_slice.h"
 #include "common/domain/pipeline_plan.h"
 #include "common/domain/plan_validator.h"
+#include "common/domain/same_gpus.h"
 #include "common/domain/stage_rules.h"
 
 namespace tangram {
@@ -80,13 +81,17 @@ std::string WhyNoContextParallel(const Cluster& cluster,
 
 // Checks what one stage needs apart from its GPUs, and that tp · cp · dp, or
 // the sum over the groups of a mixed stage, is their number.
-absl::Status CheckStage(const StageRules& rules, const Cluster& cluster,
-                        const TrainingOptions& training, int microbatch_size,
-                        const PlacedStage& stage) {
+// `no_context_parallel` is only called if the stage has context parallelism or
+// is mixed.
+absl::Status CheckStage(
+    const StageRules& rules, const Cluster& cluster,
+    const TrainingOptions& training, int microbatch_size,
+    const PlacedStage& stage,
+    absl::FunctionRef<absl::string_view()> why_no_context_parallel) {
   const std::string unknown_host = UnknownHost(cluster, stage);
-  std::string no_context_parallel;
+  absl::string_view no_context_parallel;
   if (stage.plan.parallelism.cp_degree > 1 || !stage.mixed.empty()) {
-    no_context_parallel = WhyNoContextParallel(cluster, training, stage);
+    no_context_parallel = why_no_context_parallel();
   }
   const int num_gpus = static_cast<int>(stage.gpus.size());
   if (num_gpus == 0) return Bad("gpus", "none", "at least one");
@@ -262,19 +267,57 @@ absl::Status PlanValidator::Check(const PipelinePlan& plan) {
   TANGRAM_RETURN_IF_ERROR(CheckWarmUp(training_, plan));
   TANGRAM_RETURN_IF_ERROR(CheckMixedSchedule(training_, plan));
   ++num_plans_;
+  const bool has_known_gpus = HasKnownGpus(plan);
+  TANGRAM_RETURN_IF_ERROR(CheckStages(plan, has_known_gpus));
+  if (!has_known_gpus) KeepGpus(plan);
+  return absl::OkStatus();
+}
+
+bool PlanValidator::HasKnownGpus(const PipelinePlan& plan) const {
+  if (static_cast<int>(devices_.size()) != plan.num_devices()) return false;
+  for (size_t d = 0; d < devices_.size(); ++d) {
+    if (!SameGpus(devices_[d].gpus, plan.stages[d].gpus)) return false;
+  }
+  return true;
+}
+
+void PlanValidator::KeepGpus(const PipelinePlan& plan) {
+  devices_.resize(plan.num_devices());
+  for (size_t d = 0; d < devices_.size(); ++d) {
+    if (SameGpus(devices_[d].gpus, plan.stages[d].gpus)) continue;
+    devices_[d] = {.gpus = plan.stages[d].gpus};
+  }
+}
+
+absl::Status PlanValidator::CheckStages(const PipelinePlan& plan,
+                                        bool has_known_gpus) {
   for (int i = 0; i < plan.num_stages(); ++i) {
     const PlacedStage& stage = plan.stages[i];
     const std::string field = absl::StrCat("stages[", i, "]");
     if (i >= plan.num_devices()) {
       TANGRAM_RETURN_IF_ERROR(CheckChunk(plan, i, field));
-    } else {
+    } else if (!has_known_gpus) {
       TANGRAM_RETURN_IF_ERROR(Claim(stage.gpus, i, [&](size_t j) {
         return absl::StrCat(field, ".gpus[", j, "]");
       }));
     }
-    TANGRAM_RETURN_IF_ERROR(
-        InField(field, CheckStage(rules_, cluster_, training_,
-                                  plan.pipeline_microbatch_size, stage)));
+    std::string unknown;
+    const auto why_no_context_parallel = [&]() -> absl::string_view {
+      if (!has_known_gpus) {
+        unknown = WhyNoContextParallel(cluster_, training_, stage);
+        return unknown;
+      }
+      std::optional<std::string>& known =
+          devices_[i % plan.num_devices()].no_context_parallel;
+      if (!known.has_value()) {
+        known = WhyNoContextParallel(cluster_, training_, stage);
+      }
+      return *known;
+    };
+    TANGRAM_RETURN_IF_ERROR(InField(
+        field, CheckStage(rules_, cluster_, training_,
+                          plan.pipeline_microbatch_size, stage,
+                          why_no_context_parallel)));
   }
   return absl::OkStatus();
 }

@@ -18,6 +18,25 @@ const LayerSpec& LayerAt(const ModelSlice& slice, int index) {
   return slice.runs[run].layer;
 }
 
+// Returns whether two stages of whole layers have equal layers, all of one run,
+// and run them alike, so that they cost the same.
+bool AreAlike(const ModelSlice& slice, const StagePlan& a, const StagePlan& b) {
+  if (a.begin.op != 0 || a.end.op != 0 || b.begin.op != 0 || b.end.op != 0 ||
+      a.end.layer - a.begin.layer != b.end.layer - b.begin.layer ||
+      a.parallelism != b.parallelism || a.recompute != b.recompute ||
+      a.offload != b.offload) {
+    return false;
+  }
+  const int first = std::min(a.begin.layer, b.begin.layer);
+  const int last = std::max(a.end.layer, b.end.layer);
+  int begin = 0;
+  for (const LayerRun& run : slice.runs) {
+    if (begin <= first && last <= begin + run.count) return true;
+    begin += run.count;
+  }
+  return false;
+}
+
 }  // namespace
 
 PlanEstimator::PlanEstimator(const ModelSlice& slice, const IslandSpec& island,
@@ -37,15 +56,18 @@ std::vector<StageFigures> PlanEstimator::FiguresOf(
   std::vector<StageFigures> stages;
   stages.reserve(plan.stages.size());
   int first_gpu = 0;
+  StageCost cost;
   for (int i = 0; i < plan.num_stages(); ++i) {
     const StagePlan& stage = plan.stages[i].plan;
     const int num_gpus = stage.parallelism.num_gpus();
-    const StageCost cost = EstimateStage(
-        slice_.runs, stage,
-        {.device = island_.device,
-         .training = options_.training,
-         .wiring = WiringOf(island_, num_gpus),
-         .pipeline_microbatch_size = options_.pipeline_microbatch_size});
+    if (i == 0 || !AreAlike(slice_, plan.stages[i - 1].plan, stage)) {
+      cost = EstimateStage(
+          slice_.runs, stage,
+          {.device = island_.device,
+           .training = options_.training,
+           .wiring = WiringOf(island_, num_gpus),
+           .pipeline_microbatch_size = options_.pipeline_microbatch_size});
+    }
     stages.push_back({.time_s = cost.forward_s + cost.backward_s +
                                 TransferSecondsAfter(plan, i, first_gpu),
                       .backward_s = cost.backward_s,

@@ -28,9 +28,24 @@
 namespace tangram {
 namespace {
 
+// The places of the stages of a plan.
+using Places = std::vector<const StageEstimator::Place*>;
+
+Places PlacesOf(StageEstimator& estimator, const PipelinePlan& plan) {
+  Places places;
+  places.reserve(plan.num_stages());
+  for (int s = 0; s < plan.num_stages(); ++s) {
+    // All chunks of a device have its GPUs.
+    places.push_back(s < plan.num_devices()
+                         ? &estimator.PlaceOf(plan.stages[s].gpus)
+                         : places[s - plan.num_devices()]);
+  }
+  return places;
+}
+
 // Sets the transfers from stage `s` to the next stage and back.
-void SetTransfers(StageEstimator& estimator, const PipelinePlan& plan, int s,
-                  StageTimes& times) {
+void SetTransfers(const StageEstimator& estimator, const PipelinePlan& plan,
+                  const Places& places, int s, StageTimes& times) {
   // Chunks of a single device need no transfers.
   if (s + 1 == plan.num_stages() || plan.num_devices() == 1) return;
   const OperatorCut cut = plan.stages[s].plan.end;
@@ -40,8 +55,8 @@ void SetTransfers(StageEstimator& estimator, const PipelinePlan& plan, int s,
                      receiver.plan.parallelism);
   };
   const double bytes = bytes_to(plan.stages[s + 1]);
-  const absl::Span<const GpuId> here = plan.stages[s].gpus;
-  const absl::Span<const GpuId> next = plan.stages[s + 1].gpus;
+  const StageEstimator::Place& here = *places[s];
+  const StageEstimator::Place& next = *places[s + 1];
   const TransferPath path = estimator.PathBetween(here, next);
   times.send_forward_s = TransferSeconds(bytes, path);
   times.send_blocks = TransferBlocks(training, plan.schedule, bytes, path);
@@ -52,12 +67,12 @@ void SetTransfers(StageEstimator& estimator, const PipelinePlan& plan, int s,
 
 // Adds the exchange of a tied matrix's gradients to the first and the last
 // stage.
-void AddTiedMatrix(StageEstimator& estimator, const PipelinePlan& plan,
-                   std::vector<StageTimes>& times) {
+void AddTiedMatrix(const StageEstimator& estimator, const PipelinePlan& plan,
+                   const Places& places, std::vector<StageTimes>& times) {
   if (!SplitsTiedMatrix(estimator.model(), plan)) return;
   const double exchange_s = TiedMatrixSeconds(
       estimator.model(), estimator.training(), plan,
-      estimator.PathBetween(plan.stages.front().gpus, plan.stages.back().gpus));
+      estimator.PathBetween(*places.front(), *places.back()));
   times.front().sync_s += exchange_s;
   times.back().sync_s += exchange_s;
 }
@@ -166,8 +181,10 @@ absl::Status CheckTotalsFinite(const Evaluation& evaluation) {
 // Sets the figures of the whole iteration, which takes T seconds:
 //   utilization = model FLOPs of the batch / (T · peak FLOP/s),
 //   bubble = Σ_d gpus_d · idle_d / Σ_d gpus_d · T.
-void SetTotals(const StageEstimator& estimator, const PipelinePlan& plan,
-               const PipelineRun& run, Evaluation& evaluation) {
+// No places: there are mixed stages.
+void SetTotals(StageEstimator& estimator, const PipelinePlan& plan,
+               const Places& places, const PipelineRun& run,
+               Evaluation& evaluation) {
   const TrainingOptions& training = estimator.training();
   const double iteration_s = run.iteration_time_s;
   evaluation.iteration_time_s = iteration_s;
@@ -183,16 +200,19 @@ void SetTotals(const StageEstimator& estimator, const PipelinePlan& plan,
   const double idle_gpu_s = SetIdleSeconds(plan, iteration_s, evaluation);
   evaluation.samples_per_s = training.global_batch_size / iteration_s;
   evaluation.tokens_per_s = evaluation.samples_per_s * training.sequence_length;
+  const double peak_flops =
+      places.empty() ? PeakFlopsOf(estimator.cluster(), training, plan)
+                     : estimator.PeakFlops(plan, places);
   evaluation.model_flops_utilization =
-      estimator.model_flops() * evaluation.samples_per_s /
-      PeakFlopsOf(estimator.cluster(), training, plan);
+      estimator.model_flops() * evaluation.samples_per_s / peak_flops;
   evaluation.bubble_fraction = idle_gpu_s / gpu_s;
 }
 
 // Sets and checks the figures of the whole iteration.
-absl::Status Finish(const StageEstimator& estimator, const PipelinePlan& plan,
-                    const PipelineRun& run, Evaluation& evaluation) {
-  SetTotals(estimator, plan, run, evaluation);
+absl::Status Finish(StageEstimator& estimator, const PipelinePlan& plan,
+                    const Places& places, const PipelineRun& run,
+                    Evaluation& evaluation) {
+  SetTotals(estimator, plan, places, run, evaluation);
   return CheckTotalsFinite(evaluation);
 }
 
@@ -219,6 +239,7 @@ void AddViolations(const StageEvaluation& figures, int s,
 // of no use if the poll has stopped.
 std::vector<StageTimes> EstimateStages(StageEstimator& estimator,
                                        const PipelinePlan& plan,
+                                       const Places& places,
                                        const PipelineShape& shape,
                                        StopPoll& poll, Evaluation& evaluation) {
   std::vector<StageCost> costs;
@@ -226,18 +247,19 @@ std::vector<StageTimes> EstimateStages(StageEstimator& estimator,
   for (int s = 0; s < plan.num_stages(); ++s) {
     if (poll.After(std::ssize(estimator.runs()))) return {};
     const PlacedStage& stage = plan.stages[s];
-    costs.push_back(estimator.CostOf(stage, plan.pipeline_microbatch_size));
-    const DeviceSpec& device = estimator.DeviceOf(stage.gpus);
+    costs.push_back(estimator.CostOf(*places[s], stage.plan,
+                                     plan.pipeline_microbatch_size));
+    const DeviceSpec& device = places[s]->placed.device;
     // The runtime's reserve counts once per GPU.
     if (s >= plan.num_devices()) {
       costs.back().memory.static_bytes -= device.efficiency.reserved_bytes;
     }
     times.push_back(TimesOf(costs.back()));
-    SetTransfers(estimator, plan, s, times.back());
+    SetTransfers(estimator, plan, places, s, times.back());
     evaluation.stages.push_back(
         StaticEvaluation(costs.back(), times.back(), device));
   }
-  AddTiedMatrix(estimator, plan, times);
+  AddTiedMatrix(estimator, plan, places, times);
   evaluation.stages.front().sync_s = times.front().sync_s;
   evaluation.stages.back().sync_s = times.back().sync_s;
   SetMemory(estimator, plan, shape, costs, poll, evaluation);
@@ -312,6 +334,7 @@ absl::StatusOr<Evaluation> EvaluatePlan(
   StopPoll poll(should_stop);
   Evaluation evaluation;
   PipelineRun run;
+  Places places;
   if (HasMixedStages(plan)) {
     run = EvaluateMixedStages({.model = estimator.model(),
                                .cluster = estimator.cluster(),
@@ -322,14 +345,15 @@ absl::StatusOr<Evaluation> EvaluatePlan(
                                .state = estimator.state()},
                               timeline, evaluation);
   } else {
+    places = PlacesOf(estimator, plan);
     const std::vector<StageTimes> times =
-        EstimateStages(estimator, plan, shape, poll, evaluation);
+        EstimateStages(estimator, plan, places, shape, poll, evaluation);
     if (!poll.stopped()) run = PlayPipeline(shape, times, timeline, poll);
   }
   if (poll.stopped()) return absl::CancelledError("evaluation stopped");
   TANGRAM_RETURN_IF_ERROR(CheckStagesFinite(evaluation.stages));
   evaluation.violations = ViolationsOf(evaluation.stages, plan.num_devices());
-  TANGRAM_RETURN_IF_ERROR(Finish(estimator, plan, run, evaluation));
+  TANGRAM_RETURN_IF_ERROR(Finish(estimator, plan, places, run, evaluation));
   return evaluation;
 }
 
@@ -356,8 +380,9 @@ absl::StatusOr<std::optional<Evaluation>> EvaluateWithin(
   const PipelineShape shape = ShapeOf(plan, estimator.training());
   StopPoll poll(should_stop);
   Evaluation evaluation;
+  const Places places = PlacesOf(estimator, plan);
   const std::vector<StageTimes> times =
-      EstimateStages(estimator, plan, shape, poll, evaluation);
+      EstimateStages(estimator, plan, places, shape, poll, evaluation);
   if (poll.stopped()) return absl::CancelledError("evaluation stopped");
   TANGRAM_RETURN_IF_ERROR(CheckStagesFinite(evaluation.stages));
   if (LeastSeconds(shape, evaluation.stages) > limit_s ||
@@ -367,7 +392,7 @@ absl::StatusOr<std::optional<Evaluation>> EvaluateWithin(
   const PipelineRun run =
       PlayPipeline(shape, times, /*timeline=*/nullptr, poll);
   if (poll.stopped()) return absl::CancelledError("evaluation stopped");
-  TANGRAM_RETURN_IF_ERROR(Finish(estimator, plan, run, evaluation));
+  TANGRAM_RETURN_IF_ERROR(Finish(estimator, plan, places, run, evaluation));
   return evaluation;
 }
 

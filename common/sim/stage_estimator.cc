@@ -1,10 +1,11 @@
 #include "common/sim/stage_estimator.h"
 
-#include <cstring>
-#include <type_traits>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/hash/hash.h"
+#include "common/domain/same_gpus.h"
+#include "common/sim/evaluate_plan.h"
 #include "common/sim/model_flops.h"
 
 namespace tangram {
@@ -44,12 +45,8 @@ size_t StageEstimator::GpusHash::operator()(Gpus gpus) const {
                       last.index);
 }
 
-// A stage may have thousands of GPUs, and each look-up compares them all.
 bool StageEstimator::GpusEqual::operator()(Gpus a, Gpus b) const {
-  static_assert(std::has_unique_object_representations_v<GpuId>);
-  return a.size() == b.size() &&
-         (a.data() == b.data() || a.empty() ||
-          std::memcmp(a.data(), b.data(), a.size() * sizeof(GpuId)) == 0);
+  return SameGpus(a, b);
 }
 
 template <typename Stage>
@@ -77,28 +74,35 @@ const StageEstimator::Place& StageEstimator::PlaceOf(Gpus gpus) {
       .first->second;
 }
 
-const StageCost& StageEstimator::CostOf(const PlacedStage& stage,
+const StageCost& StageEstimator::CostOf(const Place& place,
+                                        const StagePlan& stage,
                                         int microbatch_size) {
-  const Place& place = PlaceOf(stage.gpus);
-  const auto known = costs_.find(
-      CostKey<const StagePlan&>{&place, microbatch_size, stage.plan});
+  const auto known =
+      costs_.find(CostKey<const StagePlan&>{&place, microbatch_size, stage});
   if (known != costs_.end()) return known->second;
   if (costs_.size() >= kMostCosts) costs_.clear();
   StageEnvironment environment =
       place.placed.Environment(training_, microbatch_size);
   environment.state = state_;
   return costs_
-      .emplace(CostKey<StagePlan>{&place, microbatch_size, stage.plan},
-               EstimateStage(validator_.runs(), stage.plan, environment))
+      .emplace(CostKey<StagePlan>{&place, microbatch_size, stage},
+               EstimateStage(validator_.runs(), stage, environment))
       .first->second;
 }
 
-const DeviceSpec& StageEstimator::DeviceOf(Gpus gpus) {
-  return PlaceOf(gpus).placed.device;
+TransferPath StageEstimator::PathBetween(const Place& from,
+                                         const Place& to) const {
+  return tangram::PathBetween(cluster_, from.end, to.end);
 }
 
-TransferPath StageEstimator::PathBetween(Gpus from, Gpus to) {
-  return tangram::PathBetween(cluster_, PlaceOf(from).end, PlaceOf(to).end);
+double StageEstimator::PeakFlops(const PipelinePlan& plan,
+                                 absl::Span<const Place* const> places) {
+  places = places.first(plan.num_devices());
+  if (!absl::c_equal(peak_places_, places)) {
+    peak_places_.assign(places.begin(), places.end());
+    peak_flops_ = PeakFlopsOf(cluster_, training_, plan);
+  }
+  return peak_flops_;
 }
 
 }  // namespace tangram

@@ -42,25 +42,45 @@ class StageEstimator {
     return validator_.Check(plan);
   }
 
-  // Returns the cost of a stage that passes ValidatePlan. The reference lives
-  // until the next call.
-  const StageCost& CostOf(const PlacedStage& stage, int microbatch_size);
-
-  // Returns the weakest device of the GPUs. The reference lives as long as the
-  // estimator, and differs for each list of GPUs.
-  const DeviceSpec& DeviceOf(absl::Span<const GpuId> gpus);
-
-  // Returns the path of transfers between two stages.
-  TransferPath PathBetween(absl::Span<const GpuId> from,
-                           absl::Span<const GpuId> to);
-
- private:
-  using Gpus = absl::Span<const GpuId>;
   // GPUs of a stage, and what depends on them alone.
   struct Place {
     PlacedGpus placed;
     PathEnd end;
   };
+
+  // Returns the place of a stage on these GPUs. The reference lives as long as
+  // the estimator, and differs for each list of GPUs. Looking it up takes time
+  // in proportion to the GPUs.
+  const Place& PlaceOf(absl::Span<const GpuId> gpus);
+
+  // Returns the cost of a stage that passes ValidatePlan. The reference lives
+  // until the next call.
+  const StageCost& CostOf(const PlacedStage& stage, int microbatch_size) {
+    return CostOf(PlaceOf(stage.gpus), stage.plan, microbatch_size);
+  }
+  const StageCost& CostOf(const Place& place, const StagePlan& stage,
+                          int microbatch_size);
+
+  // Returns the weakest device of the GPUs. The reference lives as long as the
+  // estimator, and differs for each list of GPUs.
+  const DeviceSpec& DeviceOf(absl::Span<const GpuId> gpus) {
+    return PlaceOf(gpus).placed.device;
+  }
+
+  // Returns the path of transfers between two stages.
+  TransferPath PathBetween(const Place& from, const Place& to) const;
+  TransferPath PathBetween(absl::Span<const GpuId> from,
+                           absl::Span<const GpuId> to) {
+    return PathBetween(PlaceOf(from), PlaceOf(to));
+  }
+
+  // Returns PeakFlopsOf a plan with stages at these places. Adding up its GPUs
+  // takes long, and plans that a search tries have the same.
+  double PeakFlops(const PipelinePlan& plan,
+                   absl::Span<const Place* const> places);
+
+ private:
+  using Gpus = absl::Span<const GpuId>;
   // Hashes and compares keys of the maps without copying them.
   struct GpusHash {
     using is_transparent = void;
@@ -90,8 +110,6 @@ class StageEstimator {
     }
   };
 
-  const Place& PlaceOf(Gpus gpus);
-
   const ModelSpec& model_;
   const Cluster& cluster_;
   const TrainingOptions& training_;
@@ -101,6 +119,9 @@ class StageEstimator {
   absl::node_hash_map<std::vector<GpuId>, Place, GpusHash, GpusEqual> places_;
   absl::node_hash_map<CostKey<StagePlan>, StageCost, CostHash, CostEqual>
       costs_;
+  // Places of the last plan of which the peak was asked for, by device.
+  std::vector<const Place*> peak_places_;
+  double peak_flops_ = 0;
 };
 
 }  // namespace tangram

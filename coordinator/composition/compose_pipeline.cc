@@ -15,6 +15,7 @@
 #include "common/domain/slice_plan.h"
 #include "coordinator/composition/joint_bounds.h"
 #include "coordinator/composition/prefix_bounds.h"
+#include "coordinator/composition/problem_ranges.h"
 #include "coordinator/composition/tail.h"
 
 namespace tangram {
@@ -290,14 +291,26 @@ class Pass {
     if (LeastSeconds(prefix, unused, rests_s, rest_s) > Cutoff()) return;
 
     const auto& candidates = placed.pair->candidates;
+    double transfer_s = 0;
+    int transfer_gpus = 0;  // Those between which it is.
     for (int c = 0; c < static_cast<int>(candidates.size()); ++c) {
       if (!GoOn()) return;
       const Candidate& head = candidates[c];
-      const double transfer_s =
-          rests.empty() ? 0
-                        : problem_.transfer_s(placed.atoms.end, placed.island,
-                                              head.last_stage_gpus,
-                                              key.front_island, key.front_gpus);
+      if (!rests.empty()) {
+        // Most candidates are of no use even without a transfer.
+        if (head.slowest_s > rules_.stage_bound_s ||
+            LeastSeconds(prefix, unused, rests_s + head.latency_s,
+                         std::max(head.slowest_s, rest_s)) >
+                Cutoff() * (1 + kRounding)) {
+          continue;
+        }
+        if (head.last_stage_gpus != transfer_gpus) {
+          transfer_gpus = head.last_stage_gpus;
+          transfer_s = problem_.transfer_s(placed.atoms.end, placed.island,
+                                           transfer_gpus, key.front_island,
+                                           key.front_gpus);
+        }
+      }
       const double slowest_s =
           std::max({head.slowest_s, head.last_stage_s + transfer_s, rest_s});
       if (slowest_s > rules_.stage_bound_s) continue;
@@ -421,50 +434,6 @@ class Pass {
   // an order, so that ties do not depend on hashing.
   std::vector<std::map<TailKey, std::vector<Tail>>> tables_;
 };
-
-// Returns the indices of pairs by the atom at which they end, in the order of
-// `pairs`.
-std::vector<std::vector<int>> PairsByEnd(const ComposeProblem& problem) {
-  std::vector<std::vector<int>> ending_at(problem.num_atoms + 1);
-  for (int i = 0; i < static_cast<int>(problem.pairs.size()); ++i) {
-    ending_at[problem.pairs[i].atoms.end].push_back(i);
-  }
-  return ending_at;
-}
-
-// The range of Candidate::slowest_s over all candidates, in seconds.
-struct StageRange {
-  double fastest_s = kInfinity;
-  double slowest_s = 0;
-};
-
-StageRange StagesOf(const ComposeProblem& problem) {
-  StageRange range;
-  for (const PlacedPair& placed : problem.pairs) {
-    for (const Candidate& candidate : placed.pair->candidates) {
-      range.fastest_s = std::min(range.fastest_s, candidate.slowest_s);
-      range.slowest_s = std::max(range.slowest_s, candidate.slowest_s);
-    }
-  }
-  return range;
-}
-
-// Returns the number of stages from which on tails are alike to the slices
-// before them: more than any candidate fits, except for those that fit any
-// number. All are told apart if the problem limits the number of stages.
-int StagesToldApart(const ComposeProblem& problem) {
-  if (problem.max_stages < std::numeric_limits<int>::max()) {
-    return problem.max_stages;
-  }
-  int most = -1;
-  for (const PlacedPair& placed : problem.pairs) {
-    for (const Candidate& candidate : placed.pair->candidates) {
-      if (candidate.max_trailing_stages >= kUnlimitedTrailingStages) continue;
-      most = std::max(most, candidate.max_trailing_stages);
-    }
-  }
-  return most + 1;
-}
 
 ComposeEffort WithNarrowerBeam(const ComposeEffort& effort) {
   return {.is_exact = false,

@@ -1,6 +1,8 @@
 #include "coordinator/islands/build_islands.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,6 +22,31 @@
 namespace tangram {
 namespace {
 
+// Sorts nodes that are mostly in order, as those of each group are by name:
+// merges neighbouring runs. No two may be equal.
+template <typename Less>
+void SortByRuns(std::vector<int>& nodes, const Less& less) {
+  std::vector<std::ptrdiff_t> borders = {0};  // Borders of runs.
+  for (size_t i = 1; i < nodes.size(); ++i) {
+    if (less(nodes[i], nodes[i - 1])) {
+      borders.push_back(static_cast<std::ptrdiff_t>(i));
+    }
+  }
+  borders.push_back(std::ssize(nodes));
+  while (borders.size() > 2) {
+    std::vector<std::ptrdiff_t> merged;
+    for (size_t r = 0; r + 1 < borders.size(); r += 2) {
+      merged.push_back(borders[r]);
+      if (r + 2 >= borders.size()) continue;
+      std::inplace_merge(nodes.begin() + borders[r],
+                         nodes.begin() + borders[r + 1],
+                         nodes.begin() + borders[r + 2], less);
+    }
+    merged.push_back(borders.back());
+    borders = std::move(merged);
+  }
+}
+
 // Returns the nodes that are not left out, by name. Names are unique, so the
 // result does not depend on the order in the cluster.
 std::vector<int> NodesByName(const Cluster& cluster,
@@ -30,7 +57,7 @@ std::vector<int> NodesByName(const Cluster& cluster,
   for (int node = 0; node < static_cast<int>(cluster.nodes.size()); ++node) {
     if (!is_left_out[node]) nodes.push_back(node);
   }
-  std::sort(nodes.begin(), nodes.end(), [&](int a, int b) {
+  SortByRuns(nodes, [&](int a, int b) {
     return NaturalLess(cluster.nodes[a].name, cluster.nodes[b].name);
   });
   return nodes;
@@ -59,7 +86,7 @@ std::vector<Part> PartsByName(const Cluster& cluster,
     if (should_stop && should_stop()) return {};
     for (std::vector<int>& nodes : AgglomerateByLinks(
              cluster, classes[c].nodes, link_tolerance, should_stop)) {
-      std::sort(nodes.begin(), nodes.end(), before);
+      SortByRuns(nodes, before);
       parts.push_back({.nodes = std::move(nodes),
                        .homogeneous_class = static_cast<int>(c)});
     }
@@ -122,8 +149,7 @@ absl::StatusOr<IslandSet> BuildIslands(const Cluster& cluster,
   IslandSet set;
   std::vector<int> class_of;
   for (Part& part : parts) {
-    std::sort(part.nodes.begin(), part.nodes.end(),
-              [&](int a, int b) { return rank[a] < rank[b]; });
+    SortByRuns(part.nodes, [&](int a, int b) { return rank[a] < rank[b]; });
     set.islands.push_back(IslandOf(cluster, std::move(part.nodes),
                                    static_cast<int>(set.islands.size())));
     class_of.push_back(part.homogeneous_class);

@@ -1,8 +1,8 @@
 #include "coordinator/islands/homogeneous_classes.h"
 
-#include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "common/cost/kernels.h"
 
 namespace tangram {
@@ -38,7 +38,7 @@ HomogeneousClass PartOf(const HomogeneousClass& whole,
                                               sorted.back().value};
   std::vector<int> positions;
   for (const ValuedNode& node : sorted) positions.push_back(node.position);
-  std::sort(positions.begin(), positions.end());
+  if (!absl::c_is_sorted(positions)) absl::c_sort(positions);
   for (const int position : positions) {
     part.nodes.push_back(whole.nodes[position]);
   }
@@ -55,7 +55,8 @@ void SplitBy(const HomogeneousClass& whole, absl::Span<const double> values,
   for (int i = 0; i < static_cast<int>(values.size()); ++i) {
     sorted.push_back({values[i], i});
   }
-  std::sort(sorted.begin(), sorted.end());
+  // Nodes are mostly alike.
+  if (!absl::c_is_sorted(sorted)) absl::c_sort(sorted);
   size_t first = 0;
   for (size_t i = 1; i <= sorted.size(); ++i) {
     if (i < sorted.size() &&

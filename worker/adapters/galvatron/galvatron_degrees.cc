@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "common/base/infinity.h"
+#include "common/cost/layer_estimator.h"
 
 namespace tangram::galvatron {
 namespace {
@@ -37,13 +38,13 @@ DegreeCosts::DegreeCosts(const SliceLayers& layers, const StageLimits& limits,
       frontiers_(layers.size() * kNumChoices) {
   for (const LayerSpec& kind : layers.kinds()) {
     const int num_ops = static_cast<int>(OperatorsOf(kind).size());
+    const LayerEstimator estimator(kind, 0, num_ops, parallelism, environment);
     CostsByChoice& costs = costs_.emplace_back();
     for (int choice = 0; choice < kNumChoices; ++choice) {
       const OpMask mask = MaskWithin(limits, kind, kLayerRecomputes[choice]);
       costs[choice] = choice > 0 && !IsRecomputable(kind)
                           ? costs[0]
-                          : EstimateLayer(kind, {0, num_ops, mask}, parallelism,
-                                          environment);
+                          : estimator.Cost(mask);
     }
     kept_costs_.push_back(costs[0]);
   }

@@ -34,6 +34,7 @@ struct RecomputePlan {
       LayerRecompute::kNone;  // No layer recomputes more than this.
   int label = 0;              // Index into the frontier of `most`.
   double seconds = 0;
+  bool operator==(const RecomputePlan&) const = default;
 };
 
 // Costs of stages with one set of degrees, and the best choice of layers to

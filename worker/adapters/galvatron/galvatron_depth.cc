@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "common/base/infinity.h"
 #include "common/domain/recompute_masks.h"
 #include "common/parallelizer/stage_transfer.h"
@@ -38,14 +39,16 @@ std::optional<double> LeastSlowestFrom(double bound_s, double most_s,
 }  // namespace
 
 Depth::Depth(const SliceLayers& layers, const EqualStages& layout,
-             const IslandSpec& island, const ParallelizeOptions& options)
+             const IslandSpec& island, const ParallelizeOptions& options,
+             StageTable& table, StopPoll& poll)
     : layers_(layers),
       layout_(layout),
       island_(island),
       num_microbatches_(options.training.global_batch_size /
                         options.pipeline_microbatch_size),
-      poll_(options.should_stop),
-      table_(layers, layout.gpus_per_stage, island, options, poll_) {
+      poll_(poll),
+      table_(table) {
+  table_.BeginCount();
   const int size = layout.gpus_per_stage;
   for (int stage = 0; stage + 1 < layout.num_stages; ++stage) {
     if (poll_.After(static_cast<int64_t>(layers.kinds().size()))) return;
@@ -127,21 +130,26 @@ std::vector<SlicePlan> Depth::Best(int trailing_stages) {
       LeastSlowestFrom(slowest_s_, most_s_, problem);
   if (!slowest_s.has_value()) return {};
   slowest_s_ = *slowest_s;
-  std::vector<SlicePlan> plans;
+  std::vector<Pipeline> pipelines;  // Each once.
   for (const double margin : kSlowestMargins) {
     const double bound_s = std::min(slowest_s_ * margin, most_s_);
     for (const Goal goal : {Goal::kTime, Goal::kTimeAndSync}) {
       const auto cost = [&](int stage, int begin, int end) {
         return CostWithin(stage, {begin, end}, trailing_stages, bound_s, goal);
       };
-      const std::vector<int> ends = CutsOfLeastSum(problem, bound_s, cost);
-      if (!ends.empty()) {
-        plans.push_back(PlanOf(ends, trailing_stages, bound_s, goal));
+      std::vector<int> ends = CutsOfLeastSum(problem, bound_s, cost);
+      if (ends.empty()) continue;
+      Pipeline pipeline =
+          PipelineOf(std::move(ends), trailing_stages, bound_s, goal);
+      if (!absl::c_linear_search(pipelines, pipeline)) {
+        pipelines.push_back(std::move(pipeline));
       }
     }
     if (bound_s == most_s_) break;
   }
   if (poll_.stopped()) return {};
+  std::vector<SlicePlan> plans;
+  for (const Pipeline& pipeline : pipelines) plans.push_back(PlanOf(pipeline));
   return plans;
 }
 
@@ -170,18 +178,28 @@ SliceStage Depth::StageOf(int stage, LayerRange range,
   return made;
 }
 
-SlicePlan Depth::PlanOf(absl::Span<const int> ends, int trailing_stages,
-                        double bound_s, Goal goal) {
-  SlicePlan plan = {.max_trailing_stages = kUnlimitedTrailingStages,
-                    .made_by = "galvatron"};
+Depth::Pipeline Depth::PipelineOf(std::vector<int> ends, int trailing_stages,
+                                  double bound_s, Goal goal) {
+  Pipeline pipeline{.ends = std::move(ends)};
   LayerRange range;
   for (int stage = 0; stage < layout_.num_stages; ++stage) {
-    range = {.begin = range.end, .end = ends[stage]};
-    // A copy, because calls to table_ may move the option.
-    const StageOption option =
-        *OptionWithin(stage, range, trailing_stages, bound_s, goal);
+    range = {.begin = range.end, .end = pipeline.ends[stage]};
+    pipeline.options.push_back(
+        *OptionWithin(stage, range, trailing_stages, bound_s, goal));
+  }
+  return pipeline;
+}
+
+SlicePlan Depth::PlanOf(const Pipeline& pipeline) {
+  SlicePlan plan = {.max_trailing_stages = kUnlimitedTrailingStages,
+                    .made_by = "galvatron"};
+  plan.stages.reserve(layout_.num_stages);
+  LayerRange range;
+  for (int stage = 0; stage < layout_.num_stages; ++stage) {
+    range = {.begin = range.end, .end = pipeline.ends[stage]};
     int borne = 0;
-    plan.stages.push_back(StageOf(stage, range, option, borne));
+    plan.stages.push_back(
+        StageOf(stage, range, pipeline.options[stage], borne));
     plan.max_trailing_stages = std::min(plan.max_trailing_stages, borne);
   }
   return plan;

@@ -27,14 +27,16 @@ inline double SearchLimitSeconds(const ParallelizeOptions& options) {
 }
 
 // Searches pipelines of one number of stages with one number of GPUs each.
-// Keeps references to its arguments.
+// Keeps references to its arguments. `table` is that of the layout's stages,
+// and `poll` has its should_stop.
 class Depth {
  public:
   Depth(const SliceLayers& layers, const EqualStages& layout,
-        const IslandSpec& island, const ParallelizeOptions& options);
+        const IslandSpec& island, const ParallelizeOptions& options,
+        StageTable& table, StopPoll& poll);
 
   // Returns the best plans that bear `trailing_stages`, for each margin and
-  // goal. Searches all cuts between layers, all degrees and all recomputation
+  // goal; one that is the best for several of them once. Searches all cuts between layers, all degrees and all recomputation
   // exactly. Empty if nothing fits. `trailing_stages` must not fall from call
   // to call.
   std::vector<SlicePlan> Best(int trailing_stages);
@@ -50,8 +52,8 @@ class Depth {
   double LeastBytesOver(int trailing_stages) const;
 
   int64_t num_steps() const { return table_.num_steps(); }
-  // Whether the options' should_stop has stopped a call of Best, which then
-  // returned no plans.
+  // Whether should_stop has stopped a call of Best, which then returned no
+  // plans.
   bool stopped() const { return poll_.stopped(); }
 
  private:
@@ -67,8 +69,15 @@ class Depth {
   // within the bound.
   double CostWithin(int stage, LayerRange range, int trailing_stages,
                     double bound_s, Goal goal);
-  SlicePlan PlanOf(absl::Span<const int> ends, int trailing_stages,
-                   double bound_s, Goal goal);
+  // The ends of the stages, and the option of each.
+  struct Pipeline {
+    std::vector<int> ends;
+    std::vector<StageOption> options;
+    bool operator==(const Pipeline&) const = default;
+  };
+  Pipeline PipelineOf(std::vector<int> ends, int trailing_stages,
+                      double bound_s, Goal goal);
+  SlicePlan PlanOf(const Pipeline& pipeline);
   SliceStage StageOf(int stage, LayerRange range, const StageOption& option,
                      int& trailing_stages_borne);
 
@@ -76,8 +85,8 @@ class Depth {
   const EqualStages layout_;
   const IslandSpec& island_;
   const int num_microbatches_;
-  StopPoll poll_;
-  StageTable table_;
+  StopPoll& poll_;
+  StageTable& table_;
   std::vector<double> transfer_s_;  // By stage and kind of the next layer.
   double latency_s_ = 0;            // A lower bound on that of every plan.
   // No plan with a slower stage is of use.

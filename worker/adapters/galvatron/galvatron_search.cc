@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
+#include <memory>
 #include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "common/base/stop_poll.h"
 #include "common/domain/plan_merits.h"
 #include "worker/adapters/galvatron/galvatron_depth.h"
 #include "worker/adapters/search/why_no_plan.h"
@@ -35,7 +38,10 @@ class Search {
  public:
   Search(const ModelSlice& slice, const IslandSpec& island,
          const ParallelizeOptions& options)
-      : layers_(slice), island_(island), options_(options) {}
+      : layers_(slice),
+        island_(island),
+        options_(options),
+        poll_(options.should_stop) {}
 
   SlicePlanSet Run() {
     const SplitLimits limits(layers_.kinds(), options_.pipeline_microbatch_size,
@@ -44,15 +50,26 @@ class Search {
          LayoutsOf(island_, layers_.size(),
                    StageSizes(island_, limits, kGalvatronDegrees))) {
       if (answer_.truncated) break;
-      Depth depth(layers_, layout, island_, options_);
+      Depth depth(layers_, layout, island_, options_,
+                  TableOf(layout.gpus_per_stage), poll_);
       if (depth.LeastSeconds() <= SearchLimitSeconds(options_))
         SearchDepth(depth);
       answer_.search_steps += depth.num_steps();
+      answer_.truncated |= poll_.stopped();
     }
     return Finish();
   }
 
  private:
+  StageTable& TableOf(int gpus_per_stage) {
+    std::unique_ptr<StageTable>& table = tables_[gpus_per_stage];
+    if (table == nullptr) {
+      table = std::make_unique<StageTable>(layers_, gpus_per_stage, island_,
+                                           options_, poll_);
+    }
+    return *table;
+  }
+
   bool ShouldStop() {
     answer_.truncated |= options_.should_stop && options_.should_stop();
     return answer_.truncated;
@@ -101,6 +118,8 @@ class Search {
   const SliceLayers layers_;
   const IslandSpec& island_;
   const ParallelizeOptions& options_;
+  StopPoll poll_;
+  std::map<int, std::unique_ptr<StageTable>> tables_;  // By GPUs of a stage.
   std::vector<SlicePlan> plans_;
   std::optional<double> bytes_short_;
   SlicePlanSet answer_;

@@ -43,32 +43,21 @@ StageTable::StageTable(const SliceLayers& layers, int num_gpus,
   }
 }
 
-// Returns the place of a range, T() until it is set.
-template <typename T>
-T& StageTable::At(LayerRange range, ByRange<T>& values) const {
-  if (values.empty()) values.resize(layers_.size());
-  std::vector<T>& row = values[range.begin];
-  if (row.empty()) row.resize(layers_.size() - range.begin);
-  return row[range.end - range.begin - 1];
-}
-
-// Returns an earlier range with the same layers, so that equal ranges share
-// entries.
-LayerRange StageTable::FirstLike(LayerRange range) const {
-  const int begin = layers_.FirstLike(range.begin, range.end);
-  return {.begin = begin, .end = begin + range.size()};
-}
-
 // Returns the estimates of a range without recomputation. The functions from
 // here on expect the first of equal ranges.
 StageTable::Kept& StageTable::KeptOf(LayerRange range) {
   std::unique_ptr<Kept>& kept = At(range, kept_);
-  if (kept != nullptr) return *kept;
+  if (kept != nullptr && kept->count == count_) return *kept;
+  num_steps_ += static_cast<int64_t>(degrees_.size());
+  if (kept != nullptr) {
+    kept->count = count_;
+    return *kept;
+  }
   kept = std::make_unique<Kept>();
+  kept->count = count_;
   for (const DegreeCosts& degrees : degrees_) {
     kept->figures.push_back(degrees.KeptOf(range));
   }
-  num_steps_ += static_cast<int64_t>(degrees_.size());
   poll_.After(static_cast<int64_t>(degrees_.size()) * range.size());
   kept->sync_s.assign(degrees_.size(), -1);
   return *kept;
@@ -134,26 +123,38 @@ void StageTable::AppendBest(std::vector<StageOption>& found) {
 absl::Span<const StageOption> StageTable::OptionsOf(LayerRange range,
                                                     int in_flight) {
   range = FirstLike(range);
+  if (static_cast<int>(found_.size()) <= in_flight) {
+    found_.resize(in_flight + 1);
+  }
   Found& found = At(range, found_[in_flight]);
-  if (found.begin == kUnknown) {
-    found.begin = static_cast<int>(options_.size());
-    Find(range, in_flight);
-    found.end = static_cast<int>(options_.size());
+  if (found.count != count_) {
+    found.count = count_;
+    KeptOf(range);
+    if (found.begin == kUnknown) {
+      const int64_t before = num_steps_;
+      found.begin = static_cast<int>(options_.size());
+      Find(range, in_flight);
+      found.end = static_cast<int>(options_.size());
+      found.num_steps = static_cast<int>(num_steps_ - before);
+    } else {
+      num_steps_ += found.num_steps;
+    }
   }
   return absl::MakeConstSpan(options_).subspan(found.begin,
                                                found.end - found.begin);
 }
 
-double StageTable::LeastSeconds(LayerRange range) {
-  range = FirstLike(range);
-  double& least_s = At(range, least_).seconds;
-  if (least_s < 0) {
-    least_s = kNever;
-    for (const KeptFigures& kept : KeptOf(range).figures) {
-      least_s = std::min(least_s, kept.seconds);
+double StageTable::FindLeastSeconds(LayerRange range) {
+  LeastTime& least = At(range, least_);
+  least.count = count_;
+  const Kept& kept = KeptOf(range);
+  if (least.seconds < 0) {
+    least.seconds = kNever;
+    for (const KeptFigures& figures : kept.figures) {
+      least.seconds = std::min(least.seconds, figures.seconds);
     }
   }
-  return least_s;
+  return least.seconds;
 }
 
 // Σ over layers of the least time with any degrees.

@@ -1,7 +1,7 @@
 #ifndef TANGRAM_WORKER_ADAPTERS_GALVATRON_GALVATRON_STAGES_H_
 #define TANGRAM_WORKER_ADAPTERS_GALVATRON_GALVATRON_STAGES_H_
 
-#include <map>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -26,11 +26,13 @@ struct StageOption {
 
   double seconds() const { return recompute.seconds; }
   double with_sync_s() const { return seconds() + sync_s; }
+  bool operator==(const StageOption&) const = default;
 };
 
-// The best stages on one number of GPUs, for one query. Keeps references to its
-// arguments. Once `poll` has stopped, the results are of no use. Only one
-// thread may use it at a time.
+// The best stages on one number of GPUs, for one query. All numbers of stages
+// with so many GPUs each share it. Keeps references to its arguments. Once
+// `poll` has stopped, the results are of no use. Only one thread may use it at
+// a time.
 class StageTable {
  public:
   StageTable(const SliceLayers& layers, int num_gpus, const IslandSpec& island,
@@ -43,7 +45,11 @@ class StageTable {
   absl::Span<const StageOption> OptionsOf(LayerRange range, int in_flight);
 
   // Returns a lower bound on the time of every option.
-  double LeastSeconds(LayerRange range);
+  double LeastSeconds(LayerRange range) {
+    range = FirstLike(range);
+    const LeastTime& least = At(range, least_);
+    return least.count == count_ ? least.seconds : FindLeastSeconds(range);
+  }
 
   // Returns a lower bound on the time of all stages together. Each may have
   // degrees of its own.
@@ -54,7 +60,15 @@ class StageTable {
   // Returns the least excess over all degrees; see DegreeCosts.
   double LeastBytesOver(LayerRange range, int in_flight) const;
 
-  // Returns the number of stages estimated so far.
+  // Begins to count the stages that are estimated, at 0. Stages that are known
+  // from an earlier count are counted again, so that the effort of a search does
+  // not depend on what it shares.
+  void BeginCount() {
+    ++count_;
+    num_steps_ = 0;
+  }
+
+  // Returns the number of stages estimated in this count.
   int64_t num_steps() const { return num_steps_; }
 
  private:
@@ -62,16 +76,20 @@ class StageTable {
   struct Kept {
     std::vector<KeptFigures> figures;
     std::vector<double> sync_s;  // Negative until known.
+    int count = 0;               // The last count with them.
   };
   // The options of a range: indices [begin, end) into options_.
   struct Found {
     int begin = kUnknown;
     int end = kUnknown;
+    int num_steps = 0;  // Steps to find them, without those of Kept.
+    int count = 0;      // As in Kept.
   };
   static constexpr int kUnknown = -1;  // Not searched yet.
 
   struct LeastTime {
     double seconds = -1;  // Negative until known.
+    int count = 0;        // As in Kept.
   };
   // Values of type T by range. The ranges that begin at one layer are a row,
   // which has no memory until it is needed: most ranges of a deep model are
@@ -79,10 +97,22 @@ class StageTable {
   template <typename T>
   using ByRange = std::vector<std::vector<T>>;
 
+  // Returns the place of a range, T() until it is set.
   template <typename T>
-  T& At(LayerRange range, ByRange<T>& values) const;
-  LayerRange FirstLike(LayerRange range) const;
+  T& At(LayerRange range, ByRange<T>& values) const {
+    if (values.empty()) values.resize(layers_.size());
+    std::vector<T>& row = values[range.begin];
+    if (row.empty()) row.resize(layers_.size() - range.begin);
+    return row[range.end - range.begin - 1];
+  }
+  // Returns an earlier range with the same layers, so that equal ranges share
+  // entries.
+  LayerRange FirstLike(LayerRange range) const {
+    const int begin = layers_.FirstLike(range.begin, range.end);
+    return {.begin = begin, .end = begin + range.size()};
+  }
   Kept& KeptOf(LayerRange range);
+  double FindLeastSeconds(LayerRange range);
   double SyncSeconds(LayerRange range, int degrees, Kept& kept);
   // Find and AppendBest append to options_.
   void Find(LayerRange range, int in_flight);
@@ -94,8 +124,9 @@ class StageTable {
   ByRange<std::unique_ptr<Kept>> kept_;
   ByRange<LeastTime> least_;
   // By microbatches in flight and range.
-  std::map<int, ByRange<Found>> found_;
+  std::vector<ByRange<Found>> found_;
   std::vector<StageOption> options_;
+  int count_ = 1;
   int64_t num_steps_ = 0;
 };
 

@@ -7,6 +7,8 @@
 #include <tuple>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "common/base/infinity.h"
 #include "common/domain/closed_form.h"
 #include "worker/adapters/hypertron/hypertron_space.h"
 #include "worker/adapters/search/annealing.h"
@@ -74,14 +76,17 @@ class Search {
                                ? options_.max_search_steps
                                : kDefaultSteps;
     steps_end_ = budget;
+    if (IsHopeless()) return Finish();
     for (int point = 0; point < space_.size(); ++point) {
       if (space_.IsPlain(point)) EnergyOf(point, kNothingBehind);
     }
     int64_t walks = std::size(kGoals) * space_.depths().size();
     for (const Goal goal : kGoals) {
       for (const HypertronSpace::Range& depth : space_.depths()) {
+        if (!CanFindMore()) return Finish();
         // Each walk gets an equal share of the remaining steps.
         const int64_t left = budget - answer_.search_steps;
+        if (left <= 0) return Finish();
         steps_end_ = answer_.search_steps + (left + walks - 1) / walks;
         --walks;
         Walk(goal, depth);
@@ -91,11 +96,38 @@ class Search {
   }
 
  private:
+  // Returns whether no point has a plan within the limit of the query.
+  bool IsHopeless() {
+    if (options_.limit_s == kInfinity) return false;
+    for (int point = 0; point < space_.size(); ++point) {
+      const double least_s = evaluator_.LeastSeconds(space_.at(point));
+      if (!evaluator_.ExceedsLimit(least_s)) return false;
+    }
+    return true;
+  }
+
   void Walk(Goal goal, const HypertronSpace::Range& depth) {
     Anneal(
         StartOf(goal, depth), kSchedule,
         [&](int point) { return space_.NeighboursOf(point); },
         [&](int point) { return EnergyOf(point, goal); }, random_);
+  }
+
+  // Returns whether a walk can reach a point that was not evaluated: it starts
+  // at one, or some evaluated point has one as a neighbour. Limits on stages
+  // often leave few points, which are soon all known.
+  bool CanFindMore() {
+    const auto is_seen = [this](int point) { return seen_[point].has_value(); };
+    while (
+        num_closed_ < evaluated_.size() &&
+        absl::c_all_of(space_.NeighboursOf(evaluated_[num_closed_]), is_seen)) {
+      ++num_closed_;
+    }
+    return num_closed_ < evaluated_.size() ||
+           absl::c_any_of(space_.depths(),
+                          [&](const HypertronSpace::Range& depth) {
+                            return !is_seen(StartOf(kNothingBehind, depth));
+                          });
   }
 
   // Returns the best point of the depth so far. The plain points were evaluated
@@ -122,6 +154,7 @@ class Search {
       }
       ++answer_.search_steps;
       seen_[point] = Evaluate(point);
+      evaluated_.push_back(point);
     }
     return seen_[point]->energy_s[goal];
   }
@@ -168,6 +201,7 @@ class Search {
              std::tie(merits[b].num_stages, merits[b].slowest_stage_s);
     });
     for (const int i : kept) {
+      if (evaluator_.ExceedsLimit(merits[i])) continue;
       answer_.plans.push_back(
           evaluator_.PlanOf(space_.at(points[i]), "hypertron"));
     }
@@ -175,7 +209,7 @@ class Search {
       answer_.covers_trailing_stages = kUnlimitedTrailingStages;
     }
     if (answer_.plans.empty()) {
-      answer_.infeasible = WhyNoPlan(least_short);
+      answer_.infeasible = WhyNoPlan(least_short, options_.limit_s);
     }
     return std::move(answer_);
   }
@@ -186,6 +220,8 @@ class Search {
   EqualStagesEvaluator evaluator_;
   HypertronSpace space_;
   std::vector<std::optional<Seen>> seen_;  // By point.
+  std::vector<int> evaluated_;             // Points, in order.
+  size_t num_closed_ = 0;  // The first so many have no other neighbours.
   std::mt19937_64 random_;
   int64_t steps_end_ = 0;
   SlicePlanSet answer_;

@@ -27,21 +27,52 @@ double EqualStagesEvaluator::TransferSecondsAfter(
                             layers_.at(next_layer));
 }
 
+void EqualStagesEvaluator::EstimateKinds(const EqualStagesChoice& choice) {
+  StageParallelism& estimated = estimated_.parallelism;
+  const int zero_stage = choice.parallelism.zero_stage;
+  estimated.zero_stage = zero_stage;
+  if (!environment_.has_value() ||
+      choice.layout.gpus_per_stage != estimated_.layout.gpus_per_stage ||
+      choice.parallelism != estimated) {
+    estimated_ = choice;
+    environment_.emplace(StageEnvironment{
+        .device = island_.device,
+        .training = options_.training,
+        .wiring = WiringOf(island_, choice.layout.gpus_per_stage),
+        .pipeline_microbatch_size = options_.pipeline_microbatch_size});
+    estimators_.clear();
+    estimators_.reserve(layers_.kinds().size());
+    for (const LayerSpec& kind : layers_.kinds()) {
+      estimators_.emplace_back(kind, 0,
+                               static_cast<int>(OperatorsOf(kind).size()),
+                               choice.parallelism, *environment_);
+    }
+  }
+  kind_costs_.clear();
+  for (size_t k = 0; k < estimators_.size(); ++k) {
+    estimators_[k].SetZeroStage(zero_stage);
+    kind_costs_.push_back(estimators_[k].Cost(
+        MaskWithin(island_.limits, layers_.kinds()[k], choice.recompute)));
+  }
+}
+
+// With L the sum of the layers' times on the device, without transfers, and S
+// stages, the slowest stage takes at least L / S. A stage with the embedding
+// needs no copy of a tied matrix.
+double EqualStagesEvaluator::LeastSeconds(const EqualStagesChoice& choice) {
+  EstimateKinds(choice);
+  double latency_s = 0;
+  layers_.ForEachRun(0, layers_.size(), [&](int kind, int count) {
+    const LayerCost cost = WithoutHeadCopy(kind_costs_[kind]);
+    latency_s += count * (cost.forward_s + cost.backward_s);
+  });
+  return ClosedFormSeconds(latency_s, latency_s / choice.layout.num_stages,
+                           num_microbatches_);
+}
+
 // A stage of the same layers as the one before reuses its cost.
 void EqualStagesEvaluator::EstimateStages(const EqualStagesChoice& choice) {
-  const StageEnvironment environment = {
-      .device = island_.device,
-      .training = options_.training,
-      .wiring = WiringOf(island_, choice.layout.gpus_per_stage),
-      .pipeline_microbatch_size = options_.pipeline_microbatch_size};
-  kind_costs_.clear();
-  for (const LayerSpec& kind : layers_.kinds()) {
-    kind_costs_.push_back(
-        EstimateLayer(kind,
-                      {0, static_cast<int>(OperatorsOf(kind).size()),
-                       MaskWithin(island_.limits, kind, choice.recompute)},
-                      choice.parallelism, environment));
-  }
+  EstimateKinds(choice);
   layer_seconds_.clear();
   for (int layer = 0; layer < layers_.size(); ++layer) {
     const LayerCost& cost = kind_costs_[layers_.kind_of(layer)];
@@ -61,7 +92,7 @@ void EqualStagesEvaluator::EstimateStages(const EqualStagesChoice& choice) {
          .cost = same_as_before
                      ? stages_.back().cost
                      : StageCostOf(layers_.Sum(begin, end, kind_costs_),
-                                   choice.parallelism, environment)});
+                                   choice.parallelism, *environment_)});
     if (end < layers_.size()) {
       stages_.back().transfer_s =
           TransferSecondsAfter(stage, end, choice.layout);

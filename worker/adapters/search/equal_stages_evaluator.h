@@ -1,9 +1,12 @@
 #ifndef TANGRAM_WORKER_ADAPTERS_SEARCH_EQUAL_STAGES_EVALUATOR_H_
 #define TANGRAM_WORKER_ADAPTERS_SEARCH_EQUAL_STAGES_EVALUATOR_H_
 
+#include <optional>
 #include <vector>
 
+#include "common/cost/layer_estimator.h"
 #include "common/cost/stage_cost.h"
+#include "common/domain/closed_form.h"
 #include "common/domain/plan_merits.h"
 #include "common/domain/recompute_masks.h"
 #include "common/parallelizer/parallelizer.h"
@@ -28,6 +31,22 @@ class EqualStagesEvaluator {
 
   const SliceLayers& layers() const { return layers_; }
 
+  // Returns a lower bound in seconds on the closed form of the choice, and of
+  // those that differ in a higher ZeRO stage or more recomputation. Takes a
+  // fraction of the time of Evaluate.
+  double LeastSeconds(const EqualStagesChoice& choice);
+
+  // Returns whether plans of this closed form in seconds, or of this lower
+  // bound on it, are of no use: they exceed the limit of the query by more than
+  // rounding.
+  bool ExceedsLimit(double closed_form_s) const {
+    return closed_form_s > options_.limit_s * (1 + 1e-9);
+  }
+  bool ExceedsLimit(const PlanMerits& merits) const {
+    return ExceedsLimit(ClosedFormSeconds(
+        merits.latency_s, merits.slowest_stage_s, num_microbatches_));
+  }
+
   // Returns a negative number of trailing stages if the choice does not fit
   // even with none.
   PlanMerits Evaluate(const EqualStagesChoice& choice);
@@ -51,6 +70,8 @@ class EqualStagesEvaluator {
     double sync_s() const { return cost.sync_s + cost.optimizer_s; }
   };
 
+  // Fills `kind_costs_`.
+  void EstimateKinds(const EqualStagesChoice& choice);
   // Fills `stages_`.
   void EstimateStages(const EqualStagesChoice& choice);
   double TransferSecondsAfter(int stage, int next_layer,
@@ -62,6 +83,12 @@ class EqualStagesEvaluator {
   const ParallelizeOptions& options_;
   int num_microbatches_ = 1;
   SliceLayers layers_;
+
+  // The environment of `estimators_`, which are those of each kind for these
+  // degrees. Choices that differ in ZeRO stage and recomputation share them.
+  std::optional<StageEnvironment> environment_;
+  EqualStagesChoice estimated_;
+  std::vector<LayerEstimator> estimators_;
 
   // For the present choice.
   std::vector<LayerCost> kind_costs_;

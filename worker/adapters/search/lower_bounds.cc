@@ -1,8 +1,10 @@
 #include "worker/adapters/search/lower_bounds.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "common/base/infinity.h"
+#include "common/cost/layer_estimator.h"
 #include "common/cost/stage_cost.h"
 #include "common/domain/recompute_masks.h"
 
@@ -60,11 +62,15 @@ PerformanceProfile BoundsOfLayer(const LayerSpec& layer,
         .pipeline_microbatch_size = options.pipeline_microbatch_size};
     for (const StageParallelism& parallelism :
          ParallelismsOf(size, island, limits, extra)) {
+      const LayerEstimator estimator(layer, 0, num_ops, parallelism,
+                                     environment);
+      std::optional<OpMask> before;
       for (const LayerRecompute recompute : kLayerRecomputes) {
+        const OpMask mask = MaskWithin(island.limits, layer, recompute);
+        if (mask == before) continue;
+        before = mask;
         // The stage may have the embedding too.
-        const LayerCost cost = WithoutHeadCopy(EstimateLayer(
-            layer, {0, num_ops, MaskWithin(island.limits, layer, recompute)},
-            parallelism, environment));
+        const LayerCost cost = WithoutHeadCopy(estimator.Cost(mask));
         const double time_s = cost.forward_s + cost.backward_s;
         best.min_gpu_seconds = std::min(best.min_gpu_seconds, size * time_s);
         best.min_latency_s = std::min(best.min_latency_s, time_s);

@@ -23,11 +23,18 @@ class CutTable {
         entries_((problem.num_stages + 1) * (problem.num_layers + 1)) {
     at(problem.num_stages, problem.num_layers).value = 0;
     const std::vector<int> latest = LatestBegins();
+    int first_end = problem.num_layers;
     for (int stage = problem.num_stages - 1; stage >= 0; --stage) {
       const int last = std::min(
           latest[stage], problem.num_layers - (problem.num_stages - stage));
       for (int begin = stage; begin <= last && !stopped(); ++begin) {
-        Fill(stage, begin, value, join);
+        Fill(stage, begin, std::max(begin + 1, first_end), value, join);
+      }
+      // The stages from here on hold no more than so many layers.
+      first_end = stage;
+      while (first_end < problem.num_layers &&
+             at(stage, first_end).value == kNever) {
+        ++first_end;
       }
     }
   }
@@ -73,12 +80,14 @@ class CutTable {
     return latest;
   }
 
-  // Stops at the first end whose least time exceeds the bound: later ends take
-  // no less.
+  // Tries ends from `first_end` on, before which the stages behind do not hold
+  // the rest. Stops at the first end whose least time exceeds the bound: later
+  // ends take no less.
   template <typename Join>
-  void Fill(int stage, int begin, StageCutProblem::OfStage value, Join join) {
+  void Fill(int stage, int begin, int first_end, StageCutProblem::OfStage value,
+            Join join) {
     Entry& best = at(stage, begin);
-    for (int end = begin + 1; end <= problem_.num_layers; ++end) {
+    for (int end = first_end; end <= problem_.num_layers; ++end) {
       if (problem_.poll != nullptr && problem_.poll->After(1)) return;
       const double rest = at(stage + 1, end).value;
       if (rest >= best.value) continue;

@@ -62,7 +62,15 @@ class Search {
  private:
   // Tries each ZeRO stage and recomputation for one layout and set of degrees.
   void TryWith(const EqualStages& layout, StageParallelism parallelism) {
-    for (const int zero_stage : ZeroStagesOf(parallelism, island_.limits)) {
+    const absl::Span<const int> zero_stages =
+        ZeroStagesOf(parallelism, island_.limits);
+    if (zero_stages.empty()) return;
+    parallelism.zero_stage = zero_stages.front();
+    if (evaluator_.ExceedsLimit(
+            evaluator_.LeastSeconds({layout, parallelism}))) {
+      return;
+    }
+    for (const int zero_stage : zero_stages) {
       parallelism.zero_stage = zero_stage;
       for (const LayerRecompute recompute : kLayerRecomputes) {
         const Candidate candidate = Evaluate({layout, parallelism, recompute});
@@ -100,12 +108,15 @@ class Search {
                  std::tie(b.merits.num_stages, b.merits.slowest_stage_s);
         });
     for (const Candidate& kept : kept_) {
+      if (evaluator_.ExceedsLimit(kept.merits)) continue;
       answer_.plans.push_back(evaluator_.PlanOf(kept.choice, "uniform"));
     }
     if (!answer_.truncated) {
       answer_.covers_trailing_stages = kUnlimitedTrailingStages;
     }
-    if (answer_.plans.empty()) answer_.infeasible = WhyNoPlan(least_short_);
+    if (answer_.plans.empty()) {
+      answer_.infeasible = WhyNoPlan(least_short_, options_.limit_s);
+    }
     return std::move(answer_);
   }
 

@@ -205,17 +205,20 @@ bool RecomputesSomeLayers(const SlicePlan& plan) {
 void ExpectBest(const std::vector<SlicePlan>& plans, int trailing_stages,
                 Exhaustive& exhaustive) {
   const double slowest_s = exhaustive.LeastSlowest();
-  size_t i = 0;
+  for (const SlicePlan& plan : plans) {
+    EXPECT_GE(plan.max_trailing_stages, trailing_stages);
+  }
   for (const double margin : kSlowestMargins) {
     for (const Goal goal : {Goal::kTime, Goal::kTimeAndSync}) {
       SCOPED_TRACE(
           absl::StrCat("margin ", margin, ", goal ", static_cast<int>(goal)));
-      ASSERT_LT(i, plans.size());
-      const SlicePlan& plan = plans[i++];
-      EXPECT_LE(plan.slowest_stage_s(), slowest_s * margin * kRounding);
+      double found = kNever;
+      for (const SlicePlan& plan : plans) {
+        if (plan.slowest_stage_s() > slowest_s * margin * kRounding) continue;
+        found = std::min(found, SumOf(plan, goal));
+      }
       const double least = exhaustive.LeastSum(slowest_s * margin, goal);
-      EXPECT_NEAR(SumOf(plan, goal), least, 1e-9 * least);
-      EXPECT_GE(plan.max_trailing_stages, trailing_stages);
+      EXPECT_NEAR(found, least, 1e-9 * least);
     }
   }
 }
@@ -238,7 +241,11 @@ TEST(DepthTest, AgreesWithEnumeration) {
       SCOPED_TRACE(absl::StrCat(layout.num_stages, " stages"));
       Exhaustive exhaustive(instance.slice, instance.island, instance.options,
                             layout);
-      Depth depth(layers, layout, instance.island, instance.options);
+      StopPoll poll;
+      StageTable table(layers, layout.gpus_per_stage, instance.island,
+                       instance.options, poll);
+      Depth depth(layers, layout, instance.island, instance.options, table,
+                  poll);
 
       const std::vector<SlicePlan> plans =
           depth.Best(instance.options.trailing_stages);
@@ -270,7 +277,10 @@ TEST(DepthTest, RecomputesMoreWhereMoreIsHeld) {
   island.device.memory_bytes = 0.75e9;
   const ParallelizeOptions options = {.training = TestTraining(32),
                                       .pipeline_microbatch_size = 4};
-  Depth depth(layers, {.num_stages = 4, .gpus_per_stage = 1}, island, options);
+  StopPoll poll(options.should_stop);
+  StageTable table(layers, /*num_gpus=*/1, island, options, poll);
+  Depth depth(layers, {.num_stages = 4, .gpus_per_stage = 1}, island, options,
+              table, poll);
 
   const std::vector<SlicePlan> plans = depth.Best(0);
 

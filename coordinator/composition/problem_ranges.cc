@@ -1,0 +1,43 @@
+#include "coordinator/composition/problem_ranges.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "common/domain/slice_plan.h"
+
+namespace tangram {
+
+std::vector<std::vector<int>> PairsByEnd(const ComposeProblem& problem) {
+  std::vector<std::vector<int>> ending_at(problem.num_atoms + 1);
+  for (int i = 0; i < static_cast<int>(problem.pairs.size()); ++i) {
+    ending_at[problem.pairs[i].atoms.end].push_back(i);
+  }
+  return ending_at;
+}
+
+StageRange StagesOf(const ComposeProblem& problem) {
+  StageRange range;
+  for (const PlacedPair& placed : problem.pairs) {
+    for (const Candidate& candidate : placed.pair->candidates) {
+      range.fastest_s = std::min(range.fastest_s, candidate.slowest_s);
+      range.slowest_s = std::max(range.slowest_s, candidate.slowest_s);
+    }
+  }
+  return range;
+}
+
+int StagesToldApart(const ComposeProblem& problem) {
+  if (problem.max_stages < std::numeric_limits<int>::max()) {
+    return problem.max_stages;
+  }
+  int most = -1;
+  for (const PlacedPair& placed : problem.pairs) {
+    for (const Candidate& candidate : placed.pair->candidates) {
+      if (candidate.max_trailing_stages >= kUnlimitedTrailingStages) continue;
+      most = std::max(most, candidate.max_trailing_stages);
+    }
+  }
+  return most + 1;
+}
+
+}  // namespace tangram
