@@ -10,6 +10,11 @@
 namespace tangram {
 namespace {
 
+// The most dives of a search.
+constexpr int kMostDives = 3;
+// A limit that fell to this share is worth new bounds.
+constexpr double kWorthNarrowing = 0.99;
+
 // Returns max_s (Σ_{i<s} t_i + B·t_s), a lower bound in seconds on every
 // pipeline with these stages.
 double BusiestSeconds(const std::vector<StageTimes>& stages,
@@ -24,28 +29,70 @@ double BusiestSeconds(const std::vector<StageTimes>& stages,
   return busiest_s;
 }
 
+SliceTimes::EndStage EndOf(const SliceStage& stage, int island, int first_gpu) {
+  const StageParallelism& parallelism = stage.plan.parallelism;
+  return {.island = island,
+          .first_gpu = first_gpu,
+          .num_gpus = parallelism.num_gpus(),
+          .replicas = parallelism.dp_degree * parallelism.cp_degree};
+}
+
+SliceTimes::EndStage FirstStage(const SlicePlan& plan, int island) {
+  return EndOf(plan.stages.front(), island, 0);
+}
+
+SliceTimes::EndStage LastStage(const SlicePlan& plan, int island) {
+  int first_gpu = 0;
+  for (size_t stage = 0; stage + 1 < plan.stages.size(); ++stage) {
+    first_gpu += plan.stages[stage].plan.parallelism.num_gpus();
+  }
+  return EndOf(plan.stages.back(), island, first_gpu);
+}
+
 }  // namespace
 
-absl::StatusOr<std::optional<Finalist>> OrderFinalists::Next(double limit_s) {
+absl::StatusOr<std::optional<OrderedFinalist>> OrderFinalists::Next(
+    double limit_s) {
   if (order_ != nullptr && limit_s > limit_s_ && is_exact()) BeginAgain();
   limit_s_ = limit_s;
   if (order_ == nullptr) TANGRAM_RETURN_IF_ERROR(Build(limit_s));
   if (!is_exact_) return std::nullopt;
+  TANGRAM_ASSIGN_OR_RETURN(const std::optional<PlayedPipeline> dived,
+                           Dive(limit_s));
+  if (dived.has_value()) return FinalistOf(*dived, /*is_fastest=*/false);
   TANGRAM_ASSIGN_OR_RETURN(
       const std::optional<PlayedPipeline> next,
       order_->Next(limit_s, [this] { return observer_.ShouldStop(); }));
   if (!next.has_value()) return std::nullopt;
-  Finalist finalist{.microbatch = next->problem};
-  for (const int index : next->slices) {
-    const PlayedSlice& slice = slices_[next->problem][index];
-    const Source& source = sources_[next->problem][slice.plan];
+  return FinalistOf(*next, /*is_fastest=*/true);
+}
+
+// Dives once, and again with tighter bounds if the limit has fallen since.
+absl::StatusOr<std::optional<PlayedPipeline>> OrderFinalists::Dive(
+    double limit_s) {
+  if (began_again_ || num_dives_ == kMostDives) return std::nullopt;
+  if (num_dives_ > 0) {
+    if (limit_s > dived_s_ * kWorthNarrowing) return std::nullopt;
+    order_->Narrow(limit_s);
+  }
+  ++num_dives_;
+  dived_s_ = limit_s;
+  return order_->Dive(limit_s, [this] { return observer_.ShouldStop(); });
+}
+
+OrderedFinalist OrderFinalists::FinalistOf(const PlayedPipeline& pipeline,
+                                           bool is_fastest) const {
+  Finalist finalist{.microbatch = pipeline.problem};
+  for (const int index : pipeline.slices) {
+    const PlayedSlice& slice = slices_[pipeline.problem][index];
+    const Source& source = sources_[pipeline.problem][slice.plan];
     finalist.slices.push_back({.pair = source.pair,
                                .atoms = slice.atoms,
                                .island = slice.island,
                                .plan = source.plan});
   }
   finalist.closed_form_s = search_.ClosedFormOf(finalist);
-  return finalist;
+  return {.finalist = std::move(finalist), .is_fastest = is_fastest};
 }
 
 void OrderFinalists::BeginAgain() {
@@ -91,30 +138,37 @@ absl::StatusOr<PlayedProblem> OrderFinalists::ProblemOf(int microbatch,
       if (IsTooLarge()) return problem;
     }
   }
+  AddFunctions(microbatch, problem);
+  return problem;
+}
+
+const SlicePlan& OrderFinalists::PlanOf(int microbatch,
+                                        const PlayedSlice& slice) const {
+  const Source& source = sources_[microbatch][slice.plan];
+  return search_.store().PlansOf(source.pair)[source.plan];
+}
+
+// Adds the transfers and exchanges between slices.
+void OrderFinalists::AddFunctions(int microbatch, PlayedProblem& problem) {
   problem.set_transfers = [this, microbatch](const PlayedSlice& from,
                                              const PlayedSlice& to,
                                              StageTimes& last) {
-    const auto plan_of = [&](const PlayedSlice& slice) -> const SlicePlan& {
-      const Source& source = sources_[microbatch][slice.plan];
-      return search_.store().PlansOf(source.pair)[source.plan];
-    };
-    const SlicePlan& plan = plan_of(from);
-    SliceTimes::Boundary boundary{
-        .microbatch = microbatch,
-        .atom = to.atoms.begin,
-        .from_island = from.island,
-        .from_count = plan.stages.back().plan.parallelism.num_gpus(),
-        .to_island = to.island,
-        .to_count = plan_of(to).stages.front().plan.parallelism.num_gpus()};
-    for (size_t stage = 0; stage + 1 < plan.stages.size(); ++stage) {
-      boundary.from_gpu += plan.stages[stage].plan.parallelism.num_gpus();
-    }
-    times_.SetTransfers(boundary, last);
+    const SliceTimes::EndStage sender =
+        LastStage(PlanOf(microbatch, from), from.island);
+    times_.SetTransfers(
+        {.microbatch = microbatch,
+         .atom = to.atoms.begin,
+         .from_island = from.island,
+         .from_gpu = sender.first_gpu,
+         .from_count = sender.num_gpus,
+         .to_island = to.island,
+         .to_count = FirstStage(PlanOf(microbatch, to), to.island).num_gpus},
+        last);
   };
   problem.least_transfers = [this, microbatch](int atom, int from, int to) {
     StageTimes least{.send_forward_s = kInfinity, .send_backward_s = kInfinity};
-    for (const End& last : ends_[microbatch][from].last) {
-      for (const int first_count : ends_[microbatch][to].first_counts) {
+    for (const SliceTimes::EndStage& last : ends_[microbatch][from].last) {
+      for (const SliceTimes::EndStage& first : ends_[microbatch][to].first) {
         StageTimes times;
         times_.SetTransfers({.microbatch = microbatch,
                              .atom = atom,
@@ -122,7 +176,7 @@ absl::StatusOr<PlayedProblem> OrderFinalists::ProblemOf(int microbatch,
                              .from_gpu = last.first_gpu,
                              .from_count = last.num_gpus,
                              .to_island = to,
-                             .to_count = first_count},
+                             .to_count = first.num_gpus},
                             times);
         least.send_forward_s =
             std::min(least.send_forward_s, times.send_forward_s);
@@ -132,7 +186,27 @@ absl::StatusOr<PlayedProblem> OrderFinalists::ProblemOf(int microbatch,
     }
     return std::pair(least.send_forward_s, least.send_backward_s);
   };
-  return problem;
+  problem.exchange_s = [this, microbatch](const PlayedSlice& first,
+                                          const PlayedSlice& last) {
+    return times_.ExchangeSeconds(
+        FirstStage(PlanOf(microbatch, first), first.island),
+        LastStage(PlanOf(microbatch, last), last.island));
+  };
+  problem.least_exchange_s = [this, microbatch](const PlayedSlice& slice) {
+    const SliceTimes::EndStage last =
+        LastStage(PlanOf(microbatch, slice), slice.island);
+    std::vector<Ends>& ends = ends_[microbatch];
+    const auto [it, is_new] =
+        ends[slice.island].exchange_s.try_emplace(last, kInfinity);
+    if (!is_new) return it->second;
+    for (int island = 0; island < static_cast<int>(ends.size()); ++island) {
+      if (island == slice.island) continue;
+      for (const SliceTimes::EndStage& first : ends[island].first) {
+        it->second = std::min(it->second, times_.ExchangeSeconds(first, last));
+      }
+    }
+    return it->second;
+  };
 }
 
 // Adds the plans of a pair on an island that may be in a pipeline faster than
@@ -155,12 +229,8 @@ void OrderFinalists::AddPlans(const PairId& pair, int island, double limit_s,
     }
     if (!is_placed) continue;
     const SlicePlan& source = search_.store().PlansOf(pair)[p];
-    End last{.num_gpus = source.stages.back().plan.parallelism.num_gpus()};
-    for (size_t stage = 0; stage + 1 < source.stages.size(); ++stage) {
-      last.first_gpu += source.stages[stage].plan.parallelism.num_gpus();
-    }
-    ends.last.insert(last);
-    ends.first_counts.insert(source.stages.front().plan.parallelism.num_gpus());
+    ends.first.insert(FirstStage(source, island));
+    ends.last.insert(LastStage(source, island));
     num_stages_ += stages.size();
     problem.plans.push_back(
         {.stages = stages,

@@ -8,6 +8,7 @@
 
 #include "common/base/fingerprint.h"
 #include "common/cost/stage_cost.h"
+#include "common/sim/tied_matrix.h"
 #include "coordinator/planners/tangram/place_plan.h"
 
 namespace tangram {
@@ -155,6 +156,22 @@ void SliceTimes::SetTransfers(const Boundary& boundary, StageTimes& last) {
   }
   last.send_forward_s = forward_s;
   last.send_backward_s = backward_s;
+}
+
+double SliceTimes::ExchangeSeconds(const EndStage& first,
+                                   const EndStage& last) {
+  if (!HasTiedMatrix(request_.model)) return 0;
+  const auto [it, is_new] = exchanges_.try_emplace({first, last});
+  if (is_new) {
+    const auto gpus_of = [this](const EndStage& stage) {
+      return GpusOf({stage.island, stage.first_gpu, stage.num_gpus});
+    };
+    it->second = TiedMatrixSeconds(
+        request_.model, request_.training,
+        std::max(first.replicas, last.replicas),
+        PathBetween(request_.cluster, gpus_of(first), gpus_of(last)));
+  }
+  return it->second;
 }
 
 void SliceTimes::SetTransfers(double bytes, const Range& from, const Range& to,

@@ -51,6 +51,18 @@ class SliceTimes {
   // Sets the transfers of `last` across a boundary.
   void SetTransfers(const Boundary& boundary, StageTimes& last);
 
+  // The first or the last stage of a slice.
+  struct EndStage {
+    int island = 0;
+    int first_gpu = 0;  // Of the island.
+    int num_gpus = 0;
+    int replicas = 1;
+    auto operator<=>(const EndStage&) const = default;
+  };
+  // Returns the seconds that the first and the last stage of a pipeline, if
+  // they are two, exchange the gradients of a tied matrix. 0: none is tied.
+  double ExchangeSeconds(const EndStage& first, const EndStage& last);
+
  private:
   // The GPUs [first, first + count) of an island.
   struct Range {
@@ -100,6 +112,7 @@ class SliceTimes {
   size_t num_timed_ = 0;              // Stages in times_.
   std::list<DeviceSpec> devices_;     // All different.
   std::map<Range, Placement> placed_;
+  std::map<std::pair<EndStage, EndStage>, double> exchanges_;
   // From one range to another, and back.
   std::map<std::pair<Range, Range>, std::pair<TransferPath, TransferPath>>
       paths_;
