@@ -1,6 +1,7 @@
 #include "coordinator/planners/tangram/order_finalists.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -27,26 +28,6 @@ double BusiestSeconds(const std::vector<StageTimes>& stages,
     latency_s += seconds;
   }
   return busiest_s;
-}
-
-SliceTimes::EndStage EndOf(const SliceStage& stage, int island, int first_gpu) {
-  const StageParallelism& parallelism = stage.plan.parallelism;
-  return {.island = island,
-          .first_gpu = first_gpu,
-          .num_gpus = parallelism.num_gpus(),
-          .replicas = parallelism.dp_degree * parallelism.cp_degree};
-}
-
-SliceTimes::EndStage FirstStage(const SlicePlan& plan, int island) {
-  return EndOf(plan.stages.front(), island, 0);
-}
-
-SliceTimes::EndStage LastStage(const SlicePlan& plan, int island) {
-  int first_gpu = 0;
-  for (size_t stage = 0; stage + 1 < plan.stages.size(); ++stage) {
-    first_gpu += plan.stages[stage].plan.parallelism.num_gpus();
-  }
-  return EndOf(plan.stages.back(), island, first_gpu);
 }
 
 }  // namespace
@@ -129,7 +110,7 @@ absl::StatusOr<PlayedProblem> OrderFinalists::ProblemOf(int microbatch,
       .min_stages = space_.rules.min_stages,
       .max_stages = space_.rules.max_stages};
   sources_.emplace_back();
-  ends_.emplace_back(space_.num_islands());
+  ends_.emplace_back(microbatch, space_.num_islands(), times_);
   for (int s = 0; s < space_.slices.num_classes(); ++s) {
     if (observer_.ShouldStop()) return absl::CancelledError("planning stopped");
     for (int island = 0; island < space_.num_islands(); ++island) {
@@ -142,70 +123,31 @@ absl::StatusOr<PlayedProblem> OrderFinalists::ProblemOf(int microbatch,
   return problem;
 }
 
-const SlicePlan& OrderFinalists::PlanOf(int microbatch,
-                                        const PlayedSlice& slice) const {
-  const Source& source = sources_[microbatch][slice.plan];
-  return search_.store().PlansOf(source.pair)[source.plan];
-}
-
 // Adds the transfers and exchanges between slices.
 void OrderFinalists::AddFunctions(int microbatch, PlayedProblem& problem) {
-  problem.set_transfers = [this, microbatch](const PlayedSlice& from,
-                                             const PlayedSlice& to,
-                                             StageTimes& last) {
-    const SliceTimes::EndStage sender =
-        LastStage(PlanOf(microbatch, from), from.island);
-    times_.SetTransfers(
-        {.microbatch = microbatch,
-         .atom = to.atoms.begin,
-         .from_island = from.island,
-         .from_gpu = sender.first_gpu,
-         .from_count = sender.num_gpus,
-         .to_island = to.island,
-         .to_count = FirstStage(PlanOf(microbatch, to), to.island).num_gpus},
-        last);
+  const auto ends_of = [this, microbatch](const PlayedSlice& slice) {
+    return sources_[microbatch][slice.plan].ends;
+  };
+  problem.set_transfers = [this, microbatch, ends_of](const PlayedSlice& from,
+                                                      const PlayedSlice& to,
+                                                      StageTimes& last) {
+    std::tie(last.send_forward_s, last.send_backward_s) =
+        ends_[microbatch].TransfersOf(to.atoms.begin, from.island,
+                                      ends_of(from).last, to.island,
+                                      ends_of(to).first);
   };
   problem.least_transfers = [this, microbatch](int atom, int from, int to) {
-    StageTimes least{.send_forward_s = kInfinity, .send_backward_s = kInfinity};
-    for (const SliceTimes::EndStage& last : ends_[microbatch][from].last) {
-      for (const SliceTimes::EndStage& first : ends_[microbatch][to].first) {
-        StageTimes times;
-        times_.SetTransfers({.microbatch = microbatch,
-                             .atom = atom,
-                             .from_island = from,
-                             .from_gpu = last.first_gpu,
-                             .from_count = last.num_gpus,
-                             .to_island = to,
-                             .to_count = first.num_gpus},
-                            times);
-        least.send_forward_s =
-            std::min(least.send_forward_s, times.send_forward_s);
-        least.send_backward_s =
-            std::min(least.send_backward_s, times.send_backward_s);
-      }
-    }
-    return std::pair(least.send_forward_s, least.send_backward_s);
+    return ends_[microbatch].LeastTransfers(atom, from, to);
   };
-  problem.exchange_s = [this, microbatch](const PlayedSlice& first,
-                                          const PlayedSlice& last) {
-    return times_.ExchangeSeconds(
-        FirstStage(PlanOf(microbatch, first), first.island),
-        LastStage(PlanOf(microbatch, last), last.island));
+  problem.exchange_s = [this, microbatch, ends_of](const PlayedSlice& first,
+                                                   const PlayedSlice& last) {
+    return ends_[microbatch].ExchangeSeconds(first.island, ends_of(first).first,
+                                             last.island, ends_of(last).last);
   };
-  problem.least_exchange_s = [this, microbatch](const PlayedSlice& slice) {
-    const SliceTimes::EndStage last =
-        LastStage(PlanOf(microbatch, slice), slice.island);
-    std::vector<Ends>& ends = ends_[microbatch];
-    const auto [it, is_new] =
-        ends[slice.island].exchange_s.try_emplace(last, kInfinity);
-    if (!is_new) return it->second;
-    for (int island = 0; island < static_cast<int>(ends.size()); ++island) {
-      if (island == slice.island) continue;
-      for (const SliceTimes::EndStage& first : ends[island].first) {
-        it->second = std::min(it->second, times_.ExchangeSeconds(first, last));
-      }
-    }
-    return it->second;
+  problem.least_exchange_s = [this, microbatch,
+                              ends_of](const PlayedSlice& last) {
+    return ends_[microbatch].LeastExchangeSeconds(last.island,
+                                                  ends_of(last).last);
   };
 }
 
@@ -214,7 +156,6 @@ void OrderFinalists::AddFunctions(int microbatch, PlayedProblem& problem) {
 void OrderFinalists::AddPlans(const PairId& pair, int island, double limit_s,
                               PlayedProblem& problem) {
   const auto& candidates = search_.CandidatesOn(pair, island).candidates;
-  Ends& ends = ends_.back()[island];
   for (int p = 0; p < static_cast<int>(candidates.size()); ++p) {
     const std::vector<StageTimes>& stages = times_.StagesOf(pair, island, p);
     if (BusiestSeconds(stages, problem.num_microbatches) >= limit_s) continue;
@@ -228,14 +169,14 @@ void OrderFinalists::AddPlans(const PairId& pair, int island, double limit_s,
       ++num_slices_;
     }
     if (!is_placed) continue;
-    const SlicePlan& source = search_.store().PlansOf(pair)[p];
-    ends.first.insert(FirstStage(source, island));
-    ends.last.insert(LastStage(source, island));
     num_stages_ += stages.size();
     problem.plans.push_back(
         {.stages = stages,
          .max_trailing_stages = candidates[p].max_trailing_stages});
-    sources_.back().push_back({pair, p});
+    sources_.back().push_back(
+        {.pair = pair,
+         .plan = p,
+         .ends = ends_.back().Add(search_.store().PlansOf(pair)[p], island)});
     if (IsTooLarge()) return;
   }
 }

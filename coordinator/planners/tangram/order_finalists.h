@@ -1,7 +1,6 @@
 #ifndef TANGRAM_COORDINATOR_PLANNERS_TANGRAM_ORDER_FINALISTS_H_
 #define TANGRAM_COORDINATOR_PLANNERS_TANGRAM_ORDER_FINALISTS_H_
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -12,6 +11,7 @@
 #include "coordinator/planners/tangram/pair_search.h"
 #include "coordinator/planners/tangram/played_order.h"
 #include "coordinator/planners/tangram/search_space.h"
+#include "coordinator/planners/tangram/slice_ends.h"
 #include "coordinator/planners/tangram/slice_times.h"
 
 namespace tangram {
@@ -63,14 +63,7 @@ class OrderFinalists {
   struct Source {
     PairId pair;
     int plan = 0;
-  };
-
-  // The first and last stages of all slices on an island.
-  struct Ends {
-    std::set<SliceTimes::EndStage> first;
-    std::set<SliceTimes::EndStage> last;
-    // The least exchange with a first stage elsewhere, of last stages.
-    std::map<SliceTimes::EndStage, double> exchange_s;
+    SliceEnds::Ends ends;
   };
 
   bool IsTooLarge() const {
@@ -83,7 +76,6 @@ class OrderFinalists {
                              bool is_fastest) const;
   absl::StatusOr<PlayedProblem> ProblemOf(int microbatch, double limit_s);
   void AddFunctions(int microbatch, PlayedProblem& problem);
-  const SlicePlan& PlanOf(int microbatch, const PlayedSlice& slice) const;
   void AddPlans(const PairId& pair, int island, double limit_s,
                 PlayedProblem& problem);
 
@@ -93,7 +85,7 @@ class OrderFinalists {
   PlanObserver& observer_;
   std::vector<std::vector<Source>> sources_;      // [problem][plan].
   std::vector<std::vector<PlayedSlice>> slices_;  // [problem][slice].
-  std::vector<std::vector<Ends>> ends_;           // [problem][island].
+  std::vector<SliceEnds> ends_;                   // [problem]
   std::unique_ptr<PlayedOrder> order_;
   size_t num_slices_ = 0;
   size_t num_stages_ = 0;
