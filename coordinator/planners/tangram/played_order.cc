@@ -171,13 +171,20 @@ class PlayedOrder::Composer {
       problem_.set_transfers(slice, problem_.slices[tail.slice], last);
     }
     for (size_t s = stages.size(); s-- > 0;) {
-      StageTimes stage = s + 1 == stages.size() ? last : stages[s];
-      if (s == 0 && longer.begin == 0) stage.sync_s += longer.exchange_s;
+      const StageTimes& stage = s + 1 == stages.size() ? last : stages[s];
+      const bool closes = s == 0 && longer.begin == 0;
       longer.bound =
-          PrependStage(stage, longer.bound, problem_.num_microbatches);
+          PrependStage(closes ? Closing(stage, longer.exchange_s) : stage,
+                       longer.bound, problem_.num_microbatches);
     }
     longer.least_s = LeastSeconds(longer);
     return longer;
+  }
+
+  // Returns a first stage with its exchange.
+  static StageTimes Closing(StageTimes first, double exchange_s) {
+    first.sync_s += exchange_s;
+    return first;
   }
 
   // Returns the exchange of a complete pipeline.
@@ -387,19 +394,22 @@ PlayedOrder::PlayedOrder(std::vector<PlayedProblem> problems, double limit_s)
 PlayedOrder::~PlayedOrder() = default;
 
 void PlayedOrder::Narrow(double limit_s) {
-  composers_.clear();
   tails_.clear();
   queue_ = {};
   played_ = {};
+  composers_.resize(problems_.size());
+  least_s_.resize(problems_.size());
   for (int p = 0; p < static_cast<int>(problems_.size()); ++p) {
-    composers_.push_back(
-        std::make_unique<Composer>(problems_[p], limit_s, settled_sets_));
-    Composer& composer = *composers_.back();
-    const double quick_s = composer.QuickSeconds();
-    if (quick_s >= limit_s) continue;
-    composer.BoundJointly(quick_s, limit_s);
+    if (least_s_[p] >= limit_s) continue;
+    composers_[p] =
+        std::make_unique<Composer>(problems_[p], limit_s, settled_sets_);
+    Composer& composer = *composers_[p];
+    least_s_[p] = composer.QuickSeconds();
+    if (least_s_[p] >= limit_s) continue;
+    composer.BoundJointly(least_s_[p], limit_s);
     Tail none{.problem = p, .begin = problems_[p].num_atoms};
     none.least_s = composer.LeastSeconds(none);
+    least_s_[p] = std::max(least_s_[p], none.least_s);
     if (none.least_s < limit_s) AddTail(none);
   }
 }
