@@ -21,19 +21,29 @@ double ReplicasOf(const PlacedStage& stage) {
 
 }  // namespace
 
-bool SplitsTiedMatrix(const ModelSpec& model, const PipelinePlan& plan) {
+bool HasTiedMatrix(const ModelSpec& model) {
   const LayerSpec& head = model.layers.back();
-  return head.kind == LayerKind::kHead && head.tied_embeddings &&
-         plan.num_devices() > 1;
+  return head.kind == LayerKind::kHead && head.tied_embeddings;
+}
+
+bool SplitsTiedMatrix(const ModelSpec& model, const PipelinePlan& plan) {
+  return HasTiedMatrix(model) && plan.num_devices() > 1;
 }
 
 double TiedMatrixSeconds(const ModelSpec& model,
                          const TrainingOptions& training,
                          const PipelinePlan& plan, const TransferPath& path) {
   if (!SplitsTiedMatrix(model, plan)) return 0;
+  return TiedMatrixSeconds(
+      model, training,
+      std::max(ReplicasOf(plan.stages.front()), ReplicasOf(plan.stages.back())),
+      path);
+}
+
+double TiedMatrixSeconds(const ModelSpec& model,
+                         const TrainingOptions& training, double replicas,
+                         const TransferPath& path) {
   const LayerSpec& head = model.layers.back();
-  const double replicas =
-      std::max(ReplicasOf(plan.stages.front()), ReplicasOf(plan.stages.back()));
   return TransferSeconds(
       replicas * head.vocab_size * head.hidden_size * GradientBytes(training),
       path);

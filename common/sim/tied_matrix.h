@@ -11,6 +11,9 @@ namespace tangram {
 // Returns whether the head uses the embedding's matrix and runs on other GPUs.
 bool SplitsTiedMatrix(const ModelSpec& model, const PipelinePlan& plan);
 
+// Returns whether the head uses the embedding's matrix.
+bool HasTiedMatrix(const ModelSpec& model);
+
 // Returns the seconds that the first and the last stage of a plan exchange the
 // gradients of the matrix that embedding and head share, once an iteration. 0
 // if not SplitsTiedMatrix. Each replica of a stage does so for
@@ -22,6 +25,12 @@ bool SplitsTiedMatrix(const ModelSpec& model, const PipelinePlan& plan);
 double TiedMatrixSeconds(const ModelSpec& model,
                          const TrainingOptions& training,
                          const PipelinePlan& plan, const TransferPath& path);
+
+// The same for stages of so many replicas, the more of both stages. The model
+// must have a tied matrix.
+double TiedMatrixSeconds(const ModelSpec& model,
+                         const TrainingOptions& training, double replicas,
+                         const TransferPath& path);
 
 }  // namespace tangram
 

@@ -20,29 +20,33 @@ class StageTimesMemo : public SharedStageTimes {
   explicit StageTimesMemo(int64_t max_stages)
       : max_of_part_(max_stages / static_cast<int64_t>(kParts)) {}
 
-  bool Find(const Key& key, std::vector<StageTimes>& times) override {
+  const std::vector<StageTimes>* Find(const Key& key) override {
     Part& part = PartOf(key);
     const MutexLock lock(part.mutex);
     const auto it = part.times.find({key.high, key.low});
-    if (it == part.times.end()) return false;
-    times = it->second;
-    return true;
+    return it == part.times.end() ? nullptr : it->second.get();
   }
 
-  void Insert(const Key& key, const std::vector<StageTimes>& times) override {
+  const std::vector<StageTimes>* Insert(
+      const Key& key, const std::vector<StageTimes>& times) override {
     const auto num_stages = static_cast<int64_t>(times.size());
     Part& part = PartOf(key);
     const MutexLock lock(part.mutex);
-    if (part.num_stages + num_stages > max_of_part_) return;
-    const bool is_new =
-        part.times.try_emplace({key.high, key.low}, times).second;
-    if (is_new) part.num_stages += num_stages;
+    if (part.num_stages + num_stages > max_of_part_) return nullptr;
+    std::unique_ptr<const std::vector<StageTimes>>& kept =
+        part.times[{key.high, key.low}];
+    if (kept == nullptr) {
+      kept = std::make_unique<const std::vector<StageTimes>>(times);
+      part.num_stages += num_stages;
+    }
+    return kept.get();
   }
 
  private:
   struct Part {
     Mutex mutex;
-    absl::flat_hash_map<std::pair<uint64_t, uint64_t>, std::vector<StageTimes>>
+    absl::flat_hash_map<std::pair<uint64_t, uint64_t>,
+                        std::unique_ptr<const std::vector<StageTimes>>>
         times ABSL_GUARDED_BY(mutex);
     int64_t num_stages ABSL_GUARDED_BY(mutex) = 0;
   };

@@ -1,6 +1,7 @@
 #include "coordinator/planners/tangram/order_finalists.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -9,6 +10,11 @@
 
 namespace tangram {
 namespace {
+
+// The most dives of a search.
+constexpr int kMostDives = 3;
+// A limit that fell to this share is worth new bounds.
+constexpr double kWorthNarrowing = 0.99;
 
 // Returns max_s (Σ_{i<s} t_i + B·t_s), a lower bound in seconds on every
 // pipeline with these stages.
@@ -26,26 +32,48 @@ double BusiestSeconds(const std::vector<StageTimes>& stages,
 
 }  // namespace
 
-absl::StatusOr<std::optional<Finalist>> OrderFinalists::Next(double limit_s) {
+absl::StatusOr<std::optional<OrderedFinalist>> OrderFinalists::Next(
+    double limit_s) {
   if (order_ != nullptr && limit_s > limit_s_ && is_exact()) BeginAgain();
   limit_s_ = limit_s;
   if (order_ == nullptr) TANGRAM_RETURN_IF_ERROR(Build(limit_s));
   if (!is_exact_) return std::nullopt;
+  TANGRAM_ASSIGN_OR_RETURN(const std::optional<PlayedPipeline> dived,
+                           Dive(limit_s));
+  if (dived.has_value()) return FinalistOf(*dived, /*is_fastest=*/false);
   TANGRAM_ASSIGN_OR_RETURN(
       const std::optional<PlayedPipeline> next,
       order_->Next(limit_s, [this] { return observer_.ShouldStop(); }));
   if (!next.has_value()) return std::nullopt;
-  Finalist finalist{.microbatch = next->problem};
-  for (const int index : next->slices) {
-    const PlayedSlice& slice = slices_[next->problem][index];
-    const Source& source = sources_[next->problem][slice.plan];
+  return FinalistOf(*next, /*is_fastest=*/true);
+}
+
+// Dives once, and again with tighter bounds if the limit has fallen since.
+absl::StatusOr<std::optional<PlayedPipeline>> OrderFinalists::Dive(
+    double limit_s) {
+  if (began_again_ || num_dives_ == kMostDives) return std::nullopt;
+  if (num_dives_ > 0) {
+    if (limit_s > dived_s_ * kWorthNarrowing) return std::nullopt;
+    order_->Narrow(limit_s);
+  }
+  ++num_dives_;
+  dived_s_ = limit_s;
+  return order_->Dive(limit_s, [this] { return observer_.ShouldStop(); });
+}
+
+OrderedFinalist OrderFinalists::FinalistOf(const PlayedPipeline& pipeline,
+                                           bool is_fastest) const {
+  Finalist finalist{.microbatch = pipeline.problem};
+  for (const int index : pipeline.slices) {
+    const PlayedSlice& slice = slices_[pipeline.problem][index];
+    const Source& source = sources_[pipeline.problem][slice.plan];
     finalist.slices.push_back({.pair = source.pair,
                                .atoms = slice.atoms,
                                .island = slice.island,
                                .plan = source.plan});
   }
   finalist.closed_form_s = search_.ClosedFormOf(finalist);
-  return finalist;
+  return {.finalist = std::move(finalist), .is_fastest = is_fastest};
 }
 
 void OrderFinalists::BeginAgain() {
@@ -82,7 +110,7 @@ absl::StatusOr<PlayedProblem> OrderFinalists::ProblemOf(int microbatch,
       .min_stages = space_.rules.min_stages,
       .max_stages = space_.rules.max_stages};
   sources_.emplace_back();
-  ends_.emplace_back(space_.num_islands());
+  ends_.emplace_back(microbatch, space_.num_islands(), times_);
   for (int s = 0; s < space_.slices.num_classes(); ++s) {
     if (observer_.ShouldStop()) return absl::CancelledError("planning stopped");
     for (int island = 0; island < space_.num_islands(); ++island) {
@@ -91,48 +119,36 @@ absl::StatusOr<PlayedProblem> OrderFinalists::ProblemOf(int microbatch,
       if (IsTooLarge()) return problem;
     }
   }
-  problem.set_transfers = [this, microbatch](const PlayedSlice& from,
-                                             const PlayedSlice& to,
-                                             StageTimes& last) {
-    const auto plan_of = [&](const PlayedSlice& slice) -> const SlicePlan& {
-      const Source& source = sources_[microbatch][slice.plan];
-      return search_.store().PlansOf(source.pair)[source.plan];
-    };
-    const SlicePlan& plan = plan_of(from);
-    SliceTimes::Boundary boundary{
-        .microbatch = microbatch,
-        .atom = to.atoms.begin,
-        .from_island = from.island,
-        .from_count = plan.stages.back().plan.parallelism.num_gpus(),
-        .to_island = to.island,
-        .to_count = plan_of(to).stages.front().plan.parallelism.num_gpus()};
-    for (size_t stage = 0; stage + 1 < plan.stages.size(); ++stage) {
-      boundary.from_gpu += plan.stages[stage].plan.parallelism.num_gpus();
-    }
-    times_.SetTransfers(boundary, last);
+  AddFunctions(microbatch, problem);
+  return problem;
+}
+
+// Adds the transfers and exchanges between slices.
+void OrderFinalists::AddFunctions(int microbatch, PlayedProblem& problem) {
+  const auto ends_of = [this, microbatch](const PlayedSlice& slice) {
+    return sources_[microbatch][slice.plan].ends;
+  };
+  problem.set_transfers = [this, microbatch, ends_of](const PlayedSlice& from,
+                                                      const PlayedSlice& to,
+                                                      StageTimes& last) {
+    std::tie(last.send_forward_s, last.send_backward_s) =
+        ends_[microbatch].TransfersOf(to.atoms.begin, from.island,
+                                      ends_of(from).last, to.island,
+                                      ends_of(to).first);
   };
   problem.least_transfers = [this, microbatch](int atom, int from, int to) {
-    StageTimes least{.send_forward_s = kInfinity, .send_backward_s = kInfinity};
-    for (const End& last : ends_[microbatch][from].last) {
-      for (const int first_count : ends_[microbatch][to].first_counts) {
-        StageTimes times;
-        times_.SetTransfers({.microbatch = microbatch,
-                             .atom = atom,
-                             .from_island = from,
-                             .from_gpu = last.first_gpu,
-                             .from_count = last.num_gpus,
-                             .to_island = to,
-                             .to_count = first_count},
-                            times);
-        least.send_forward_s =
-            std::min(least.send_forward_s, times.send_forward_s);
-        least.send_backward_s =
-            std::min(least.send_backward_s, times.send_backward_s);
-      }
-    }
-    return std::pair(least.send_forward_s, least.send_backward_s);
+    return ends_[microbatch].LeastTransfers(atom, from, to);
   };
-  return problem;
+  problem.exchange_s = [this, microbatch, ends_of](const PlayedSlice& first,
+                                                   const PlayedSlice& last) {
+    return ends_[microbatch].ExchangeSeconds(first.island, ends_of(first).first,
+                                             last.island, ends_of(last).last);
+  };
+  problem.least_exchange_s = [this, microbatch,
+                              ends_of](const PlayedSlice& last) {
+    return ends_[microbatch].LeastExchangeSeconds(last.island,
+                                                  ends_of(last).last);
+  };
 }
 
 // Adds the plans of a pair on an island that may be in a pipeline faster than
@@ -140,7 +156,6 @@ absl::StatusOr<PlayedProblem> OrderFinalists::ProblemOf(int microbatch,
 void OrderFinalists::AddPlans(const PairId& pair, int island, double limit_s,
                               PlayedProblem& problem) {
   const auto& candidates = search_.CandidatesOn(pair, island).candidates;
-  Ends& ends = ends_.back()[island];
   for (int p = 0; p < static_cast<int>(candidates.size()); ++p) {
     const std::vector<StageTimes>& stages = times_.StagesOf(pair, island, p);
     if (BusiestSeconds(stages, problem.num_microbatches) >= limit_s) continue;
@@ -154,18 +169,14 @@ void OrderFinalists::AddPlans(const PairId& pair, int island, double limit_s,
       ++num_slices_;
     }
     if (!is_placed) continue;
-    const SlicePlan& source = search_.store().PlansOf(pair)[p];
-    End last{.num_gpus = source.stages.back().plan.parallelism.num_gpus()};
-    for (size_t stage = 0; stage + 1 < source.stages.size(); ++stage) {
-      last.first_gpu += source.stages[stage].plan.parallelism.num_gpus();
-    }
-    ends.last.insert(last);
-    ends.first_counts.insert(source.stages.front().plan.parallelism.num_gpus());
     num_stages_ += stages.size();
     problem.plans.push_back(
         {.stages = stages,
          .max_trailing_stages = candidates[p].max_trailing_stages});
-    sources_.back().push_back({pair, p});
+    sources_.back().push_back(
+        {.pair = pair,
+         .plan = p,
+         .ends = ends_.back().Add(search_.store().PlansOf(pair)[p], island)});
     if (IsTooLarge()) return;
   }
 }

@@ -11,6 +11,7 @@
 #include "coordinator/planners/tangram/pair_search.h"
 #include "coordinator/planners/tangram/played_order.h"
 #include "coordinator/planners/tangram/search_space.h"
+#include "coordinator/planners/tangram/slice_ends.h"
 #include "coordinator/planners/tangram/slice_times.h"
 
 namespace tangram {
@@ -19,6 +20,14 @@ namespace tangram {
 // stages of all its slice plans. They take 20 MB each.
 inline constexpr size_t kMaxPlayedSlices = 500'000;
 inline constexpr size_t kMaxPlayedStages = 300'000;
+
+// A composition of slice plans.
+struct OrderedFinalist {
+  Finalist finalist;
+  // Whether no other on its islands that is left is faster. Else a dive has
+  // found it, so that the limit falls.
+  bool is_fastest = true;
+};
 
 // Returns the compositions of the slice plans in a store in order of their
 // simulated times (PlayedOrder), over all microbatch sizes. PairSearch orders
@@ -30,11 +39,12 @@ class OrderFinalists {
                  SliceTimes& times, PlanObserver& observer)
       : space_(space), search_(search), times_(times), observer_(observer) {}
 
-  // Returns the next composition that takes less than `limit_s`. If that is
+  // Returns the next composition that takes less than `limit_s`. Those of dives
+  // come first, and may come again. If that is
   // more than in the call before, the search begins again, with more slice
   // plans. Then a limit that ends it leaves is_exact() as it is. Empty: none is
   // left, or is_exact() is false. Errors: kCancelled.
-  absl::StatusOr<std::optional<Finalist>> Next(double limit_s);
+  absl::StatusOr<std::optional<OrderedFinalist>> Next(double limit_s);
 
   // No more compositions on exactly these islands (a bit each) are wanted.
   void Settle(uint32_t islands) {
@@ -53,18 +63,7 @@ class OrderFinalists {
   struct Source {
     PairId pair;
     int plan = 0;
-  };
-
-  // The GPUs of an island that a last stage is on.
-  struct End {
-    int first_gpu = 0;
-    int num_gpus = 0;
-    auto operator<=>(const End&) const = default;
-  };
-  // Those of all last stages of an island, and the GPUs of its first stages.
-  struct Ends {
-    std::set<End> last;
-    std::set<int> first_counts;
+    SliceEnds::Ends ends;
   };
 
   bool IsTooLarge() const {
@@ -72,7 +71,11 @@ class OrderFinalists {
   }
   void BeginAgain();
   absl::Status Build(double limit_s);
+  absl::StatusOr<std::optional<PlayedPipeline>> Dive(double limit_s);
+  OrderedFinalist FinalistOf(const PlayedPipeline& pipeline,
+                             bool is_fastest) const;
   absl::StatusOr<PlayedProblem> ProblemOf(int microbatch, double limit_s);
+  void AddFunctions(int microbatch, PlayedProblem& problem);
   void AddPlans(const PairId& pair, int island, double limit_s,
                 PlayedProblem& problem);
 
@@ -82,12 +85,14 @@ class OrderFinalists {
   PlanObserver& observer_;
   std::vector<std::vector<Source>> sources_;      // [problem][plan].
   std::vector<std::vector<PlayedSlice>> slices_;  // [problem][slice].
-  std::vector<std::vector<Ends>> ends_;           // [problem][island].
+  std::vector<SliceEnds> ends_;                   // [problem]
   std::unique_ptr<PlayedOrder> order_;
   size_t num_slices_ = 0;
   size_t num_stages_ = 0;
   std::vector<uint32_t> settled_;
   double limit_s_ = 0;        // In the last call.
+  double dived_s_ = 0;        // The limit of the last dive.
+  int num_dives_ = 0;
   bool began_again_ = false;  // The search to the first limit was exact.
   bool is_exact_ = true;
 };

@@ -23,6 +23,9 @@ constexpr int kMostIslandsTold = 5;
 // 50 ms.
 constexpr size_t kMostJointSteps = size_t{1} << 21;
 
+// The most complete pipelines that a dive plays.
+constexpr size_t kMostDived = 8;
+
 // Units of work: adding a stage to a tail counts as several looks at a slice.
 constexpr int kStageWork = 4;
 // About 0.2 ms (kMaxPlayedWork).
@@ -37,8 +40,11 @@ struct PlayedOrder::Tail {
   uint32_t islands = 0;  // In use, a bit each.
   int slice = -1;        // The first slice; -1: no slice yet.
   int rest = -1;         // The tail behind it.
+  int last = -1;         // The last slice.
   double least_s = 0;    // Lower bound on pipelines that end with it.
+  double exchange_s = 0;  // Of the last stage with the first, at least.
   int num_settled = 0;   // Sets that were settled when least_s was found.
+  bool is_done = false;  // A dive has put slices in front of it, or played it.
   TailBound bound;
 };
 
@@ -51,6 +57,7 @@ class PlayedOrder::Composer {
            const uint32_t& settled)
       : problem_(problem),
         settled_(settled),
+        least_exchange_s_(problem.plans.size(), -1),
         ending_at_(problem.num_atoms + 1) {
     for (const PlayedPlan& plan : problem.plans)
       plans_.push_back(AloneOf(plan));
@@ -116,7 +123,9 @@ class PlayedOrder::Composer {
     if (tail.begin == 0) return kRounding * tail.bound.iteration_s;
     const int front = tail.slice < 0 ? problem_.num_islands
                                      : problem_.slices[tail.slice].island;
-    return LeastSeconds(tail.begin, tail.islands, front, tail.bound.passes_s);
+    return kRounding * (LeastSeconds(tail.begin, tail.islands, front,
+                                     tail.bound.passes_s) +
+                        tail.exchange_s);
   }
 
   // Returns a quick lower bound on pipelines in which a slice of the group, or
@@ -149,20 +158,52 @@ class PlayedOrder::Composer {
                 .islands = tail.islands | uint32_t{1} << slice.island,
                 .slice = slice_index,
                 .rest = tail_index,
+                .last = tail.slice < 0 ? slice_index : tail.last,
+                .exchange_s = tail.exchange_s,
                 .bound = tail.bound};
+    if (longer.begin == 0) {
+      longer.exchange_s = ExchangeSeconds(longer);
+    } else if (tail.slice < 0) {
+      longer.exchange_s = LeastExchangeSeconds(slice);
+    }
     StageTimes last = stages.back();
     if (tail.slice >= 0) {
       problem_.set_transfers(slice, problem_.slices[tail.slice], last);
     }
     for (size_t s = stages.size(); s-- > 0;) {
-      longer.bound = PrependStage(s + 1 == stages.size() ? last : stages[s],
-                                  longer.bound, problem_.num_microbatches);
+      const StageTimes& stage = s + 1 == stages.size() ? last : stages[s];
+      const bool closes = s == 0 && longer.begin == 0;
+      longer.bound =
+          PrependStage(closes ? Closing(stage, longer.exchange_s) : stage,
+                       longer.bound, problem_.num_microbatches);
     }
     longer.least_s = LeastSeconds(longer);
     return longer;
   }
 
+  // Returns a first stage with its exchange.
+  static StageTimes Closing(StageTimes first, double exchange_s) {
+    first.sync_s += exchange_s;
+    return first;
+  }
+
+  // Returns the exchange of a complete pipeline.
+  double ExchangeSeconds(const Tail& tail) const {
+    const PlayedSlice& first = problem_.slices[tail.slice];
+    const bool is_one_stage = tail.slice == tail.last &&
+                              problem_.plans[first.plan].stages.size() == 1;
+    if (!problem_.exchange_s || is_one_stage) return 0;
+    return problem_.exchange_s(first, problem_.slices[tail.last]);
+  }
+
  private:
+  double LeastExchangeSeconds(const PlayedSlice& last) {
+    if (!problem_.least_exchange_s) return 0;
+    double& least_s = least_exchange_s_[last.plan];
+    if (least_s < 0) least_s = problem_.least_exchange_s(last);
+    return least_s;
+  }
+
   // The least latency and busiest time of some first atoms on some islands.
   struct Prefix {
     double latency_s = kInfinity;
@@ -250,8 +291,9 @@ class PlayedOrder::Composer {
   static double QuickSeconds(const Prefix& prefix, double latency_s,
                              double busiest_s, const Tail& tail) {
     return kRounding *
-           std::max({prefix.busiest_s, prefix.latency_s + busiest_s,
-                     prefix.latency_s + latency_s + tail.bound.passes_s});
+           (std::max({prefix.busiest_s, prefix.latency_s + busiest_s,
+                      prefix.latency_s + latency_s + tail.bound.passes_s}) +
+            tail.exchange_s);
   }
 
   // Adds the groups of slices that end at the next atom.
@@ -289,7 +331,7 @@ class PlayedOrder::Composer {
         least_s = std::min(least_s, std::max(busy_s, latency[j] + passes_s));
       }
     });
-    return least_s * kRounding;
+    return least_s;
   }
 
   // With l(a, U) and w(a, U) for atoms [0, a) on exactly the islands U, over
@@ -333,6 +375,7 @@ class PlayedOrder::Composer {
   const PlayedProblem& problem_;
   const uint32_t& settled_;
   std::vector<SliceBound> plans_;              // Without a place.
+  std::vector<double> least_exchange_s_;       // [plan]; -1: not known yet.
   std::vector<std::vector<int>> ending_at_;    // [atom]: slices.
   std::vector<std::vector<Group>> groups_;     // [atom]: the same.
   std::vector<std::vector<Prefix>> prefixes_;  // [atoms][islands].
@@ -345,20 +388,31 @@ class PlayedOrder::Composer {
 
 PlayedOrder::PlayedOrder(std::vector<PlayedProblem> problems, double limit_s)
     : problems_(std::move(problems)) {
-  for (int p = 0; p < static_cast<int>(problems_.size()); ++p) {
-    composers_.push_back(
-        std::make_unique<Composer>(problems_[p], limit_s, settled_sets_));
-    Composer& composer = *composers_.back();
-    const double quick_s = composer.QuickSeconds();
-    if (quick_s >= limit_s) continue;
-    composer.BoundJointly(quick_s, limit_s);
-    Tail none{.problem = p, .begin = problems_[p].num_atoms};
-    none.least_s = composer.LeastSeconds(none);
-    if (none.least_s < limit_s) AddTail(none);
-  }
+  Narrow(limit_s);
 }
 
 PlayedOrder::~PlayedOrder() = default;
+
+void PlayedOrder::Narrow(double limit_s) {
+  tails_.clear();
+  queue_ = {};
+  played_ = {};
+  composers_.resize(problems_.size());
+  least_s_.resize(problems_.size());
+  for (int p = 0; p < static_cast<int>(problems_.size()); ++p) {
+    if (least_s_[p] >= limit_s) continue;
+    composers_[p] =
+        std::make_unique<Composer>(problems_[p], limit_s, settled_sets_);
+    Composer& composer = *composers_[p];
+    least_s_[p] = composer.QuickSeconds();
+    if (least_s_[p] >= limit_s) continue;
+    composer.BoundJointly(least_s_[p], limit_s);
+    Tail none{.problem = p, .begin = problems_[p].num_atoms};
+    none.least_s = composer.LeastSeconds(none);
+    least_s_[p] = std::max(least_s_[p], none.least_s);
+    if (none.least_s < limit_s) AddTail(none);
+  }
+}
 
 void PlayedOrder::Settle(uint32_t islands) {
   settled_.insert(islands);
@@ -367,33 +421,100 @@ void PlayedOrder::Settle(uint32_t islands) {
 
 void PlayedOrder::AddTail(Tail tail) {
   tail.num_settled = static_cast<int>(settled_.size());
-  queue_.push({tail.least_s, 1, static_cast<int>(tails_.size())});
+  queue_.push({tail.least_s, static_cast<int>(tails_.size())});
   tails_.push_back(tail);
 }
 
 absl::StatusOr<std::optional<PlayedPipeline>> PlayedOrder::Next(
     double limit_s, absl::FunctionRef<bool()> should_stop) {
-  while (!queue_.empty()) {
-    const auto [seconds, not_played, tail] = queue_.top();
-    if (seconds >= limit_s) return std::nullopt;
-    queue_.pop();
-    if (!IsWanted(tails_[tail])) continue;
-    if (not_played == 0) {
-      return PlayedPipeline{.problem = tails_[tail].problem,
-                            .slices = SlicesOf(tail),
-                            .seconds = seconds};
+  while (is_exact_ && !queue_.empty()) {
+    const auto [least_s, tail] = queue_.top();
+    if (!played_.empty() && played_.top().first <= least_s) {
+      if (played_.top().first >= limit_s) return std::nullopt;
+      if (auto played = TakePlayed()) return played;
+      continue;
     }
+    if (least_s >= limit_s) return std::nullopt;
+    queue_.pop();
+    if (tails_[tail].is_done || !IsWanted(tails_[tail])) continue;
     // At the limits, only pipelines that were played are returned.
-    is_exact_ =
-        is_exact_ && work_ < kMaxPlayedWork && tails_.size() < kMaxPlayedTails;
+    is_exact_ = work_ < kMaxPlayedWork && tails_.size() < kMaxPlayedTails;
     if (!is_exact_ || WasRaised(tail)) continue;
     if (tails_[tail].begin == 0) {
-      queue_.push({Play(tail), 0, tail});
+      played_.push({Play(tail), tail});
     } else {
       TANGRAM_RETURN_IF_ERROR(Expand(tail, limit_s, should_stop));
     }
   }
+  while (!played_.empty() && played_.top().first < limit_s) {
+    if (auto played = TakePlayed()) return played;
+  }
   return std::nullopt;
+}
+
+// Takes the first of played_, which is not empty. Empty: it is not wanted.
+std::optional<PlayedPipeline> PlayedOrder::TakePlayed() {
+  const Entry played = played_.top();
+  played_.pop();
+  if (!IsWanted(tails_[played.second])) return std::nullopt;
+  return PipelineOf(played);
+}
+
+PlayedPipeline PlayedOrder::PipelineOf(const Entry& played) const {
+  const auto [seconds, tail] = played;
+  return {.problem = tails_[tail].problem,
+          .slices = SlicesOf(tail),
+          .seconds = seconds};
+}
+
+absl::StatusOr<std::optional<PlayedPipeline>> PlayedOrder::Dive(
+    double limit_s, absl::FunctionRef<bool()> should_stop) {
+  std::vector<int> level = BestOfEachSet(0);
+  std::vector<Entry> complete;
+  while (!level.empty()) {
+    const auto first = static_cast<int>(tails_.size());
+    for (const int tail : level) {
+      TANGRAM_RETURN_IF_ERROR(Expand(tail, limit_s, should_stop));
+      tails_[tail].is_done = true;
+    }
+    for (int t = first; t < static_cast<int>(tails_.size()); ++t) {
+      if (tails_[t].begin == 0) complete.push_back({tails_[t].least_s, t});
+    }
+    level = BestOfEachSet(first);
+  }
+  PlayBest(std::move(complete));
+  if (played_.empty() || played_.top().first >= limit_s) return std::nullopt;
+  return PipelineOf(played_.top());
+}
+
+// Returns the tails from `first` on that are not complete and have the least
+// bounds: all without a slice, and kDiveWidth of each set of islands.
+std::vector<int> PlayedOrder::BestOfEachSet(int first) const {
+  std::map<uint32_t, std::vector<Entry>> of_set;
+  for (int t = first; t < static_cast<int>(tails_.size()); ++t) {
+    if (tails_[t].begin == 0) continue;
+    of_set[tails_[t].islands].push_back({tails_[t].least_s, t});
+  }
+  std::vector<int> best;
+  for (auto& [islands, tails] : of_set) {
+    const size_t most = islands == 0 ? tails.size() : size_t{kDiveWidth};
+    if (tails.size() > most) {
+      std::nth_element(tails.begin(), tails.begin() + kDiveWidth, tails.end());
+      tails.resize(most);
+    }
+    for (const auto& [least_s, tail] : tails) best.push_back(tail);
+  }
+  return best;
+}
+
+// Plays those with the least bounds.
+void PlayedOrder::PlayBest(std::vector<Entry> complete) {
+  std::sort(complete.begin(), complete.end());
+  if (complete.size() > kMostDived) complete.resize(kMostDived);
+  for (const auto& [least_s, tail] : complete) {
+    tails_[tail].is_done = true;
+    played_.push({Play(tail), tail});
+  }
 }
 
 // Adds every slice in front of a tail, unless a bound rules it out.
@@ -436,7 +557,7 @@ bool PlayedOrder::WasRaised(int index) {
   const double least_s = composers_[tail.problem]->LeastSeconds(tail);
   if (!(least_s > tail.least_s)) return false;
   tail.least_s = least_s;
-  if (least_s < kInfinity) queue_.push({least_s, 1, index});
+  if (least_s < kInfinity) queue_.push({least_s, index});
   return true;
 }
 
@@ -458,6 +579,10 @@ double PlayedOrder::Play(int tail) {
     if (rest.slice < 0) continue;
     problem.set_transfers(slice, problem.slices[rest.slice], stages.back());
   }
+  const double exchange_s =
+      composers_[tails_[tail].problem]->ExchangeSeconds(tails_[tail]);
+  stages.front().sync_s += exchange_s;
+  stages.back().sync_s += exchange_s;
   const auto num_stages = static_cast<int>(stages.size());
   work_ += int64_t{2} * kStageWork * num_stages *
            std::min(problem.num_microbatches, kMaxPlayedMicrobatches);

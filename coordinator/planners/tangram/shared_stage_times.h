@@ -24,10 +24,12 @@ class SharedStageTimes {
   };
 
   virtual ~SharedStageTimes() = default;
-  // Sets `times` to those of `key` and returns true if they are known.
-  virtual bool Find(const Key& key, std::vector<StageTimes>& times) = 0;
-  // May keep them.
-  virtual void Insert(const Key& key, const std::vector<StageTimes>& times) = 0;
+  // Returns the times of `key`, or null if they are not known. They stay as long
+  // as this object.
+  virtual const std::vector<StageTimes>* Find(const Key& key) = 0;
+  // May keep them. Returns those that it keeps, or null.
+  virtual const std::vector<StageTimes>* Insert(
+      const Key& key, const std::vector<StageTimes>& times) = 0;
 };
 
 // Makes a key from words, in order. The two halves are mixed apart.

@@ -8,6 +8,7 @@
 
 #include "common/base/fingerprint.h"
 #include "common/cost/stage_cost.h"
+#include "common/sim/tied_matrix.h"
 #include "coordinator/planners/tangram/place_plan.h"
 
 namespace tangram {
@@ -28,12 +29,6 @@ size_t HashOf(std::initializer_list<int> numbers) {
 
 }  // namespace
 
-size_t SliceTimes::Hash::operator()(const TimedPlan& plan) const {
-  const PairId& pair = plan.pair;
-  return HashOf({pair.microbatch, pair.slice_class, pair.island_class,
-                 plan.island, plan.plan});
-}
-
 size_t SliceTimes::Hash::operator()(const Boundary& boundary) const {
   return HashOf({boundary.microbatch, boundary.atom, boundary.from_island,
                  boundary.from_gpu, boundary.from_count, boundary.to_island,
@@ -42,7 +37,20 @@ size_t SliceTimes::Hash::operator()(const Boundary& boundary) const {
 
 SliceTimes::SliceTimes(const SearchSpace& space, const PairStore& store,
                        const PlanRequest& request, SharedStageTimes* shared)
-    : space_(space), store_(store), request_(request), shared_(shared) {
+    : space_(space),
+      store_(store),
+      request_(request),
+      shared_(shared),
+      times_(space.microbatch_sizes.size() * space.slices.num_classes() *
+             space.num_islands()) {
+  const auto layer_at = [this](int atom) -> const LayerSpec& {
+    return request_.model.layers[space_.first_layer[atom]];
+  };
+  for (int atom = 0; atom < space.num_atoms(); ++atom) {
+    int first = 0;
+    while (!(layer_at(first) == layer_at(atom))) ++first;
+    alike_.push_back(first);
+  }
   if (shared_ == nullptr) return;
   training_ = FingerprintOf(request.training);
   for (const Island& island : space.islands) islands_.push_back(NameOf(island));
@@ -85,25 +93,29 @@ SharedStageTimes::Key SliceTimes::KeyOf(const PairId& pair, int island,
 
 const std::vector<StageTimes>& SliceTimes::StagesOf(const PairId& pair,
                                                     int island, int plan) {
-  const TimedPlan timed{pair, island, plan};
-  const auto known = times_.find(timed);
-  if (known != times_.end()) return known->second;
-  const SlicePlan& slice_plan = store_.PlansOf(pair)[plan];
-  std::vector<StageTimes> times;
-  if (shared_ == nullptr) {
-    times = Time(pair, island, slice_plan);
-  } else {
-    const SharedStageTimes::Key key = KeyOf(pair, island, slice_plan);
-    if (!shared_->Find(key, times)) {
-      times = Time(pair, island, slice_plan);
-      shared_->Insert(key, times);
+  const size_t slice =
+      static_cast<size_t>(pair.microbatch) * space_.slices.num_classes() +
+      pair.slice_class;
+  auto& of_plans = times_[slice * space_.num_islands() + island];
+  const absl::Span<const SlicePlan> plans = store_.PlansOf(pair);
+  if (of_plans.size() < plans.size()) of_plans.resize(plans.size());
+  const std::vector<StageTimes>*& known = of_plans[plan];
+  if (known != nullptr) return *known;
+  if (shared_ != nullptr) {
+    const SharedStageTimes::Key key = KeyOf(pair, island, plans[plan]);
+    known = shared_->Find(key);
+    if (known == nullptr) {
+      not_kept_ = Time(pair, island, plans[plan]);
+      known = shared_->Insert(key, not_kept_);
     }
+    if (known != nullptr) return *known;
+  } else {
+    not_kept_ = Time(pair, island, plans[plan]);
   }
-  if (num_timed_ + times.size() > kMaxTimedStages) {
-    return not_kept_ = std::move(times);
-  }
-  num_timed_ += times.size();
-  return times_.emplace(timed, std::move(times)).first->second;
+  if (num_timed_ + not_kept_.size() > kMaxTimedStages) return not_kept_;
+  num_timed_ += not_kept_.size();
+  known = &own_.emplace_back(std::move(not_kept_));
+  return *known;
 }
 
 std::vector<StageTimes> SliceTimes::Time(const PairId& pair, int island,
@@ -138,7 +150,9 @@ std::vector<StageTimes> SliceTimes::Time(const PairId& pair, int island,
   return times;
 }
 
-void SliceTimes::SetTransfers(const Boundary& boundary, StageTimes& last) {
+void SliceTimes::SetTransfers(const Boundary& at, StageTimes& last) {
+  Boundary boundary = at;
+  boundary.atom = FirstAlike(at.atom);
   const auto [it, is_new] = boundaries_.try_emplace(boundary);
   auto& [forward_s, backward_s] = it->second;
   if (is_new) {
@@ -155,6 +169,22 @@ void SliceTimes::SetTransfers(const Boundary& boundary, StageTimes& last) {
   }
   last.send_forward_s = forward_s;
   last.send_backward_s = backward_s;
+}
+
+double SliceTimes::ExchangeSeconds(const EndStage& first,
+                                   const EndStage& last) {
+  if (!HasTiedMatrix(request_.model)) return 0;
+  const auto [it, is_new] = exchanges_.try_emplace({first, last});
+  if (is_new) {
+    const auto gpus_of = [this](const EndStage& stage) {
+      return GpusOf({stage.island, stage.first_gpu, stage.num_gpus});
+    };
+    it->second = TiedMatrixSeconds(
+        request_.model, request_.training,
+        std::max(first.replicas, last.replicas),
+        PathBetween(request_.cluster, gpus_of(first), gpus_of(last)));
+  }
+  return it->second;
 }
 
 void SliceTimes::SetTransfers(double bytes, const Range& from, const Range& to,

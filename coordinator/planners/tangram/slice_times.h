@@ -2,6 +2,7 @@
 #define TANGRAM_COORDINATOR_PLANNERS_TANGRAM_SLICE_TIMES_H_
 
 #include <cstdint>
+#include <deque>
 #include <list>
 #include <map>
 #include <unordered_map>
@@ -18,7 +19,7 @@
 
 namespace tangram {
 
-// The most stages whose times are kept. They take 20 MB.
+// The most stages whose times are kept and not shared. They take 20 MB.
 inline constexpr size_t kMaxTimedStages = 200'000;
 
 // Times the stages of slice plans as the evaluator does, on the GPUs that they
@@ -51,6 +52,22 @@ class SliceTimes {
   // Sets the transfers of `last` across a boundary.
   void SetTransfers(const Boundary& boundary, StageTimes& last);
 
+  // Returns the first atom that begins with the same layer as `atom`, so that
+  // boundaries before both carry the same.
+  int FirstAlike(int atom) const { return alike_[atom]; }
+
+  // The first or the last stage of a slice.
+  struct EndStage {
+    int island = 0;
+    int first_gpu = 0;  // Of the island.
+    int num_gpus = 0;
+    int replicas = 1;
+    auto operator<=>(const EndStage&) const = default;
+  };
+  // Returns the seconds that the first and the last stage of a pipeline, if
+  // they are two, exchange the gradients of a tied matrix. 0: none is tied.
+  double ExchangeSeconds(const EndStage& first, const EndStage& last);
+
  private:
   // The GPUs [first, first + count) of an island.
   struct Range {
@@ -60,16 +77,7 @@ class SliceTimes {
     auto operator<=>(const Range&) const = default;
   };
 
-  // A plan of a pair on an island.
-  struct TimedPlan {
-    PairId pair;
-    int island = 0;
-    int plan = 0;
-    bool operator==(const TimedPlan&) const = default;
-  };
-
   struct Hash {
-    size_t operator()(const TimedPlan& plan) const;
     size_t operator()(const Boundary& boundary) const;
   };
 
@@ -95,11 +103,15 @@ class SliceTimes {
   // With `shared_`: the training, and the nodes of each island, as numbers.
   uint64_t training_ = 0;
   std::vector<uint64_t> islands_;
-  std::unordered_map<TimedPlan, std::vector<StageTimes>, Hash> times_;
-  std::vector<StageTimes> not_kept_;  // The last that times_ has no room for.
-  size_t num_timed_ = 0;              // Stages in times_.
+  std::vector<int> alike_;  // By atom: FirstAlike.
+  // By pair, island and plan: those of own_ or shared_. Null: not timed yet.
+  std::vector<std::vector<const std::vector<StageTimes>*>> times_;
+  std::deque<std::vector<StageTimes>> own_;
+  std::vector<StageTimes> not_kept_;  // The last that own_ has no room for.
+  size_t num_timed_ = 0;              // Stages in own_.
   std::list<DeviceSpec> devices_;     // All different.
   std::map<Range, Placement> placed_;
+  std::map<std::pair<EndStage, EndStage>, double> exchanges_;
   // From one range to another, and back.
   std::map<std::pair<Range, Range>, std::pair<TransferPath, TransferPath>>
       paths_;

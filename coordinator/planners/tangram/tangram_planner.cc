@@ -86,21 +86,26 @@ class TangramSearch : public PlanSearch {
     if (rules_.fit) return proposals;
     NoteRefusals(refused);
     // Without a refusal, the last improvement fits.
-    if (num_improvements_ > 0 && refused.empty()) {
+    if (last_settles_ && refused.empty()) {
       ordered_.Settle(IslandsOf(proposed_.back()));
     }
+    last_settles_ = false;
     observer_.OnPhase(PlanPhase::kComposition);
     while (true) {
-      TANGRAM_ASSIGN_OR_RETURN(const std::optional<Finalist> next,
+      TANGRAM_ASSIGN_OR_RETURN(const std::optional<OrderedFinalist> next,
                                ordered_.Next(limit_s));
       if (!next.has_value()) return proposals;
-      if (!search_.WasFinalist(*next)) {
+      const Finalist& finalist = next->finalist;
+      if (!search_.WasFinalist(finalist) &&
+          improvements_.insert(finalist.slices).second) {
         last_ = proposed_.size();
-        ++num_improvements_;
-        proposals.push_back(ProposalOf(*next));
+        last_settles_ = next->is_fastest;
+        proposals.push_back(ProposalOf(finalist));
         return proposals;
       }
-      if (!refused_.contains(next->slices)) ordered_.Settle(IslandsOf(*next));
+      if (next->is_fastest && !refused_.contains(finalist.slices)) {
+        ordered_.Settle(IslandsOf(finalist));
+      }
     }
   }
 
@@ -138,7 +143,7 @@ class TangramSearch : public PlanSearch {
         absl::StrCat("pipeline microbatch sizes tried: ",
                      absl::StrJoin(space_.microbatch_sizes, ", ")));
     findings.stats = search_.stats();
-    findings.stats.finalists += num_improvements_;
+    findings.stats.finalists += static_cast<int64_t>(improvements_.size());
     return findings;
   }
 
@@ -242,9 +247,10 @@ class TangramSearch : public PlanSearch {
   PairSearch search_;
   SliceTimes times_;
   OrderFinalists ordered_;
-  int64_t num_improvements_ = 0;
   std::vector<Finalist> proposed_;  // In the order of the judgement.
   std::set<std::vector<ChosenSlice>> refused_;
+  std::set<std::vector<ChosenSlice>> improvements_;  // Proposed by Improve.
+  bool last_settles_ = false;  // Whether the last of them settles its islands.
   size_t last_ = 0;  // Index of the first of the last proposals.
 };
 

@@ -1,6 +1,7 @@
 #include "coordinator/planners/tangram/played_order.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <random>
@@ -31,6 +32,15 @@ std::pair<double, double> LeastTransfers(int, int from, int to) {
   return {0.3 * (from + 2 * to), 0.2 * (from + to)};
 }
 
+// The first and the last stage exchange gradients for 0.4·(i + 1) + 0.3·j
+// seconds.
+double ExchangeSeconds(const PlayedSlice& first, const PlayedSlice& last) {
+  return 0.4 * (first.island + 1) + 0.3 * last.island;
+}
+double LeastExchangeSeconds(const PlayedSlice& last) {
+  return ExchangeSeconds({.island = last.island == 0 ? 1 : 0}, last);
+}
+
 PlayedProblem RandomProblem(std::mt19937& rng, int num_atoms, int num_islands) {
   std::uniform_real_distribution<double> seconds(0.1, 2);
   PlayedProblem problem{.num_atoms = num_atoms,
@@ -39,6 +49,10 @@ PlayedProblem RandomProblem(std::mt19937& rng, int num_atoms, int num_islands) {
                         .max_stages = 3 + static_cast<int>(rng() % 4),
                         .set_transfers = SetTransfers};
   if (rng() % 2 == 0) problem.least_transfers = LeastTransfers;
+  if (rng() % 2 == 0) {
+    problem.exchange_s = ExchangeSeconds;
+    problem.least_exchange_s = LeastExchangeSeconds;
+  }
   for (int begin = 0; begin < num_atoms; ++begin) {
     for (int end = begin + 1; end <= num_atoms; ++end) {
       for (int island = 0; island < num_islands; ++island) {
@@ -73,6 +87,12 @@ double PlayedSeconds(const PlayedProblem& problem,
     if (i + 1 < pipeline.size()) {
       SetTransfers(slice, problem.slices[pipeline[i + 1]], stages.back());
     }
+  }
+  if (problem.exchange_s && stages.size() > 1) {
+    const double exchange_s = ExchangeSeconds(
+        problem.slices[pipeline.front()], problem.slices[pipeline.back()]);
+    stages.front().sync_s += exchange_s;
+    stages.back().sync_s += exchange_s;
   }
   return PlayPipeline({.num_devices = static_cast<int>(stages.size()),
                        .num_microbatches = problem.num_microbatches},
@@ -149,6 +169,43 @@ TEST(PlayedOrderTest, ReturnsEveryCompositionInOrderOfItsTime) {
     most = std::max(most, found.size());
   }
   EXPECT_GT(most, 100);
+}
+
+TEST(PlayedOrderTest, ADiveLosesNoComposition) {
+  int found_best = 0;
+  for (uint32_t seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    std::mt19937 rng(seed);
+    const std::vector<PlayedProblem> problems = {RandomProblem(rng, 4, 3),
+                                                 RandomProblem(rng, 4, 3)};
+    std::vector<double> expected = AllTimes(problems, kEveryTime);
+    PlayedOrder order(problems, kEveryTime);
+    ASSERT_OK_AND_ASSIGN(const auto dived, order.Dive(kEveryTime, GoOn));
+    ASSERT_EQ(dived.has_value(), !expected.empty());
+    if (!dived.has_value()) continue;
+    EXPECT_EQ(PlayedSeconds(problems[dived->problem], dived->slices),
+              dived->seconds);
+    EXPECT_TRUE(std::binary_search(expected.begin(), expected.end(),
+                                   dived->seconds));
+    found_best += dived->seconds == expected.front() ? 1 : 0;
+    // Bounds of a lower limit, or the same ones.
+    double limit_s = kEveryTime;
+    if (seed % 2 == 0) {
+      limit_s = std::nextafter(dived->seconds, kEveryTime);
+      expected = AllTimes(problems, limit_s);
+      order.Narrow(limit_s);
+      ASSERT_OK_AND_ASSIGN(const auto again, order.Dive(limit_s, GoOn));
+      EXPECT_TRUE(again.has_value());
+    }
+    std::vector<double> found;
+    while (true) {
+      ASSERT_OK_AND_ASSIGN(const auto next, order.Next(limit_s, GoOn));
+      if (!next.has_value()) break;
+      found.push_back(next->seconds);
+    }
+    EXPECT_EQ(found, expected);
+  }
+  EXPECT_GT(found_best, 50);
 }
 
 TEST(PlayedOrderTest, AFallingLimitEndsIt) {
