@@ -36,8 +36,8 @@ constexpr double kFirstStep = 0.4;
 constexpr double kLastStep = 0.005;
 
 // Nine constants explain the noise of a few rows as well. So with enough rows,
-// the factors go only that share of the way from the catalogue with which fits
-// to four of five folds predict the fifth best. Fewer rows cannot tell.
+// the factors go only a share of the way from the catalogue, by how well fits
+// to four of five folds predict the fifth. Fewer rows cannot tell.
 constexpr size_t kLeastSamplesToShare = 8;
 constexpr int kFolds = 5;
 constexpr std::array<double, 5> kShares = {1, 0.75, 0.5, 0.25, 0};
@@ -64,7 +64,7 @@ class Fit {
 
   Calibration Run() {
     const double share =
-        samples_.size() < kLeastSamplesToShare ? 1 : BestShare();
+        samples_.size() < kLeastSamplesToShare ? 1 : ConfirmedShare();
     Search(kNoFold);
     SetFactors(share);
     return calibration_;
@@ -89,9 +89,10 @@ class Fit {
     }
   }
 
-  // Returns the share of the way to the fitted factors that predicts samples
-  // best to which nothing was fitted.
-  double BestShare() {
+  // Returns the mean of kShares by the likelihood of the errors e of samples to
+  // which nothing was fitted: e^-n for n samples, since their scale is unknown.
+  // The likeliest share itself is mostly luck.
+  double ConfirmedShare() {
     std::array<double, kShares.size()> errors{};
     for (int fold = 0; fold < kFolds; ++fold) {
       Search(fold);
