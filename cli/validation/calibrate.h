@@ -16,8 +16,9 @@ struct CalibrationSample {
 // Returns the factors that explain the samples best. They minimise
 // Σ |ln(predicted / measured)| over the samples plus a penalty, which keeps
 // each constant near its catalogue value unless several samples agree
-// otherwise. So few samples suffice. Uses pattern search over the logarithms;
-// deterministic.
+// otherwise. So few samples suffice. With eight or more, the factors go only as
+// far from 1 as helps to predict samples that were left out. Uses pattern
+// search over the logarithms; deterministic.
 Calibration Calibrate(absl::Span<const CalibrationSample> samples);
 
 }  // namespace tangram

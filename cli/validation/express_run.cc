@@ -137,14 +137,16 @@ bool IsHopperOrLater(const DeviceSpec& device) {
 }
 
 void ApplyHabits(const MeasuredRun& run, const RuntimeHabits& habits,
-                 Cluster& cluster) {
+                 Precision precision, Cluster& cluster) {
   // Other collectives inside nodes, mostly those of experts, are not hidden.
   const bool only_tp = run.tp_degree > 1 && run.ep_degree <= 1;
   for (Node& node : cluster.nodes) {
     DeviceEfficiency& efficiency = node.device.efficiency;
     // TF32 runs at half the rate of bf16, and the same GPUs introduced it.
     PeakFlops& peak = node.device.peak_flops;
-    peak.fp32 = std::max(peak.fp32, peak.bf16 / 2);
+    if (precision == Precision::kFp32) {
+      peak.fp32 = std::max(peak.fp32, peak.bf16 / 2);
+    }
     efficiency.host_launch_s *= habits.host_factor;
     efficiency.memory_fraction *= habits.elementwise_factor;
     efficiency.attention_fraction *= habits.attention_factor;
@@ -267,7 +269,7 @@ absl::StatusOr<ExpressedRun> ExpressRun(
                devices));
   expressed.cluster = std::move(placed.cluster);
   AttachProfiles(run, profiles, expressed.cluster);
-  ApplyHabits(run, habits, expressed.cluster);
+  ApplyHabits(run, habits, expressed.training.precision, expressed.cluster);
   expressed.overhead_s = habits.iteration_s;
   int used = 0;
   for (size_t s = 0; s < stages.stages.size(); ++s) {

@@ -1,6 +1,7 @@
 #include "cli/validation/residuals.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -40,6 +41,32 @@ void AddOrders(absl::Span<const PredictedRun* const> runs, Cells& cells) {
   }
 }
 
+// Returns the share of a cell's rows from low to high. Between the quantiles
+// that a cell of many rows keeps, value i of n stands at (i + 0.5) / n.
+double ShareWithin(const ResidualCell& cell, double low, double high) {
+  const std::vector<double>& kept = cell.ratios;
+  const auto n = static_cast<double>(kept.size());
+  if (cell.rows <= n) {
+    const auto within = std::count_if(
+        kept.begin(), kept.end(),
+        [low, high](double ratio) { return ratio >= low && ratio <= high; });
+    return static_cast<double>(within) / n;
+  }
+  // Interpolates above the first value, up to the last.
+  const auto below = [&kept, n](double ratio) {
+    const auto above = std::lower_bound(kept.begin(), kept.end(), ratio);
+    const double least = *std::prev(above);
+    return (static_cast<double>(above - kept.begin()) - 0.5 +
+            (ratio - least) / (*above - least)) /
+           n;
+  };
+  if (low > kept.back() || high < kept.front()) return 0;
+  const double to = high >= kept.back()   ? 1
+                    : high > kept.front() ? below(high)
+                                          : 0;
+  return to - (low <= kept.front() ? 0 : below(low));
+}
+
 // Returns the share of rows inside bands with these tails that do not know the
 // row's source.
 double CoverageWithout(const ResidualTable& table, Quantity quantity,
@@ -50,14 +77,9 @@ double CoverageWithout(const ResidualTable& table, Quantity quantity,
     if (cell.quantity != quantity) continue;
     const ResidualDistribution others(table, quantity, cell.traits,
                                       cell.source);
-    const double low = others.Quantile(tail);
-    const double high = others.Quantile(1 - tail);
-    const auto within =
-        std::count_if(cell.ratios.begin(), cell.ratios.end(),
-                      [&](double r) { return r >= low && r <= high; });
     rows += cell.rows;
-    inside += 1.0 * cell.rows * static_cast<double>(within) /
-              static_cast<double>(cell.ratios.size());
+    inside += cell.rows * ShareWithin(cell, others.Quantile(tail),
+                                      others.Quantile(1 - tail));
   }
   return rows > 0 ? inside / rows : 1;
 }
@@ -108,7 +130,7 @@ void AddResiduals(absl::Span<const PredictedRun* const> runs,
 }
 
 void ChooseTails(ResidualTable& table) {
-  constexpr double kStep = 0.0025;
+  constexpr double kStep = 0.001;
   // A bit less than kBandCoverage, for narrower bands: the last rows of a few
   // sources are far from all others.
   constexpr double kLeastCoverage = 0.87;

@@ -47,11 +47,6 @@ OperatorWork FlashWork(const LayerScope& scope, double heads, double context) {
           .kept_bytes = kLogSumBytes * heads * scope.tokens};
 }
 
-// Throughput of batched products of one head each, as a fraction of a fused
-// kernel's. Fitted with DeviceEfficiency::attention_fraction on runs of vTrain,
-// Megatron-LM and Mist.
-constexpr double kUnfusedShare = 0.75;
-
 // Megatron-LM's fused softmax writes its gradient in place, for at most this
 // many tokens. Beyond that, the gradients before and after it are live at once.
 constexpr double kLongestFusedSoftmax = 2048;
@@ -69,11 +64,8 @@ OperatorWork UnfusedWork(const LayerScope& scope, double heads,
   const double score_bytes = e * scores;
   const KernelRates& rates = scope.rates;
   const auto product_s = [&](double head_dim) {
-    // Products whose head dimension tensor cores cannot read whole do not use
-    // them.
-    const double slowdown = 1 + OddPenalty(head_dim, rates);
-    return slowdown * AttentionSeconds(2 * scores * head_dim / kUnfusedShare,
-                                       score_bytes, rates);
+    return BatchedHeadSeconds(2 * scores * head_dim, score_bytes, head_dim,
+                              rates);
   };
   const double products_s =
       product_s(layer.head_dim) + product_s(layer.value_head_dim);

@@ -20,11 +20,27 @@ double AlignmentPenalty(double dimension, const KernelRates& rates) {
                                           : rates.odd_penalty;
 }
 
-}  // namespace
+// Throughput of batched products of one head each, as a fraction of a fused
+// kernel's. Fitted with DeviceEfficiency::attention_fraction on runs of vTrain,
+// Megatron-LM and Mist.
+constexpr double kBatchedShare = 0.75;
 
-double OddPenalty(double dimension, const KernelRates& rates) {
-  return std::fmod(dimension, kLane) == 0 ? 0 : rates.odd_penalty;
+// Share of the fp32 peak that batched 16-bit products reach without tensor
+// cores. Two BLOOM tuning runs on A100 differ in heads of 144 and 108
+// dimensions alone, and two in heads of 216 and 225 and the width that goes
+// with them; one of 104B on V100 has heads of 145.
+constexpr double kScalarFraction = 0.6;
+
+// Returns 0 if products do not run in 16 bits, or the fp32 peak is not known.
+double ScalarSecondsPerFlop(const DeviceSpec& device, Precision precision) {
+  const PeakFlops& peak = device.peak_flops;
+  if (MatmulUnits(peak, precision) == Precision::kFp32 || peak.fp32 == 0) {
+    return 0;
+  }
+  return 1 / (peak.fp32 * kScalarFraction);
 }
+
+}  // namespace
 
 Precision MatmulUnits(const PeakFlops& peak, Precision precision) {
   if (peak.At(precision) > 0) return precision;
@@ -54,16 +70,18 @@ KernelRates RatesOf(const DeviceSpec& device, Precision precision) {
   const double attention =
       MatmulPeakFlops(device.peak_flops, attention_precision);
   const double max_fraction = efficiency.gemm_max_fraction;
-  return {.gemm_s_per_flop = 1 / (gemm * max_fraction),
-          .attention_s_per_flop =
-              1 / (attention * max_fraction * efficiency.attention_fraction),
-          .half_flops = efficiency.gemm_half_flops,
-          .s_per_byte = 1 / (device.memory_bandwidth_bytes_per_s *
-                             efficiency.memory_fraction),
-          .launch_s = efficiency.kernel_launch_s,
-          .host_launch_s = efficiency.host_launch_s,
-          .unaligned_penalty = efficiency.unaligned_penalty,
-          .odd_penalty = efficiency.odd_penalty};
+  return {
+      .gemm_s_per_flop = 1 / (gemm * max_fraction),
+      .attention_s_per_flop =
+          1 / (attention * max_fraction * efficiency.attention_fraction),
+      .scalar_s_per_flop = ScalarSecondsPerFlop(device, attention_precision),
+      .half_flops = efficiency.gemm_half_flops,
+      .s_per_byte = 1 / (device.memory_bandwidth_bytes_per_s *
+                         efficiency.memory_fraction),
+      .launch_s = efficiency.kernel_launch_s,
+      .host_launch_s = efficiency.host_launch_s,
+      .unaligned_penalty = efficiency.unaligned_penalty,
+      .odd_penalty = efficiency.odd_penalty};
 }
 
 // count · (slowdown · (f + half) / (peak · max) + bytes / bandwidth) + launch
@@ -84,6 +102,15 @@ double AttentionSeconds(double flops, double bytes, const KernelRates& rates) {
   return std::max((flops + rates.half_flops) * rates.attention_s_per_flop,
                   bytes * rates.s_per_byte) +
          rates.launch_s;
+}
+
+// max((1 + odd) · attention(flops / share), flops / scalar rate + launch)
+double BatchedHeadSeconds(double flops, double bytes, double head_dim,
+                          const KernelRates& rates) {
+  const double whole_s = AttentionSeconds(flops / kBatchedShare, bytes, rates);
+  if (std::fmod(head_dim, kLane) == 0) return whole_s;
+  return std::max((1 + rates.odd_penalty) * whole_s,
+                  flops * rates.scalar_s_per_flop + rates.launch_s);
 }
 
 // bytes / bandwidth + launch

@@ -20,6 +20,8 @@ double MatmulPeakFlops(const PeakFlops& peak, Precision precision);
 struct KernelRates {
   double gemm_s_per_flop = 0;
   double attention_s_per_flop = 0;
+  // Rate of 16-bit products that tensor cores cannot read. 0: there are none.
+  double scalar_s_per_flop = 0;
   double half_flops =
       0;  // FLOPs at which a product reaches half of its maximum.
   double s_per_byte = 0;     // Reciprocal of the achievable memory bandwidth.
@@ -49,12 +51,14 @@ struct Gemm {
 double GemmSeconds(const Gemm& gemm, double element_bytes,
                    const KernelRates& rates);
 
-// Returns the fraction by which products are slower if `dimension` is no
-// multiple of what tensor cores read at once.
-double OddPenalty(double dimension, const KernelRates& rates);
-
-// Returns the seconds of a fused or batched product inside the attention core.
+// Returns the seconds of a fused attention kernel.
 double AttentionSeconds(double flops, double bytes, const KernelRates& rates);
+
+// Returns the seconds of a batched product of heads of `head_dim` dimensions in
+// unfused attention. If tensor cores cannot read those whole, it is slower by
+// the odd penalty and, in 16 bits, no faster than the fp32 units.
+double BatchedHeadSeconds(double flops, double bytes, double head_dim,
+                          const KernelRates& rates);
 
 // Returns the seconds of an element-wise kernel that moves `bytes`.
 double PassSeconds(double bytes, const KernelRates& rates);

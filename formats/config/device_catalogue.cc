@@ -25,16 +25,18 @@ std::vector<CatalogueDevice> ParseCatalogue() {
 
 // The GPU for which the general block states its constants: an A100.
 constexpr double kGeneralPeak = 312e12;
-constexpr double kGeneralBandwidth = 1.9e12;
+constexpr double kGeneralBandwidth = 2.04e12;
 // Faster GPUs reach less of their datasheets: power limits products, and
-// element-wise kernels are too short to fill a wide memory. The exponents
-// follow the measured GPUs of the catalogue, from the A10G with 70 TFLOP/s and
-// 0.6 TB/s over the A100 and the H100 to the B200 with 2250 TFLOP/s and 8 TB/s.
-constexpr double kMaxExponent = -0.1;
-constexpr double kMemoryExponent = -0.3;
+// element-wise kernels are too short to fill a wide memory, which slower ones
+// nearly fill. The exponents follow the measured GPUs of the catalogue, from
+// the A10G with 70 TFLOP/s and 0.6 TB/s over the A100 and the H100 to the B200
+// with 2250 TFLOP/s and 8 TB/s.
+constexpr double kMaxExponent = -0.11;
+constexpr double kSlowMemoryExponent = -0.1;
+constexpr double kFastMemoryExponent = -0.47;
 // The largest and smallest fractions among them.
 constexpr double kLargestGemmFraction = 0.9;
-constexpr double kLeastMemoryFraction = 0.5;
+constexpr double kLeastMemoryFraction = 0.52;
 constexpr double kLargestMemoryFraction = 0.75;
 
 DeviceEfficiency ParseGeneral() {
@@ -77,7 +79,9 @@ DeviceEfficiency GeneralEfficiency(const PeakFlops& peak,
       std::min(kLargestGemmFraction,
                efficiency.gemm_max_fraction * std::pow(faster, kMaxExponent));
   efficiency.memory_fraction =
-      std::clamp(efficiency.memory_fraction * std::pow(wider, kMemoryExponent),
+      std::clamp(efficiency.memory_fraction *
+                     std::pow(wider, wider > 1 ? kFastMemoryExponent
+                                               : kSlowMemoryExponent),
                  kLeastMemoryFraction, kLargestMemoryFraction);
   return efficiency;
 }

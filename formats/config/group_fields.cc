@@ -53,9 +53,9 @@ absl::StatusOr<int> ReadGpusPerNode(const ConfigField& group,
   return known->gpus_per_node;
 }
 
-LinkDefaults DefaultsOf(const CatalogueDevice* known, LinkPlace place,
-                        int gpus_per_node) {
-  if (known == nullptr) return GeneralLinkDefaults(place);
+LinkDefaults DefaultsOf(const CatalogueDevice* known, const DeviceSpec& device,
+                        LinkPlace place, int gpus_per_node) {
+  if (known == nullptr) return LinkDefaultsOf(device, gpus_per_node, place);
   return {place,
           place == LinkPlace::kIntraNode ? known->intra_node
                                          : InterNodeLink(*known, gpus_per_node),
@@ -79,16 +79,16 @@ absl::StatusOr<NodeGroup> ReadCommonFields(const ConfigField& field,
                            ReadGpusPerNode(field, known, group.assumptions));
   TANGRAM_ASSIGN_OR_RETURN(
       group.node.intra_node,
-      ReadOptionalLink(
-          field, "intra_node",
-          DefaultsOf(known, LinkPlace::kIntraNode, group.node.num_gpus),
-          group.assumptions));
+      ReadOptionalLink(field, "intra_node",
+                       DefaultsOf(known, group.node.device,
+                                  LinkPlace::kIntraNode, group.node.num_gpus),
+                       group.assumptions));
   TANGRAM_ASSIGN_OR_RETURN(
       group.inter_node,
-      ReadOptionalLink(
-          field, "inter_node",
-          DefaultsOf(known, LinkPlace::kInterNode, group.node.num_gpus),
-          group.inter_node_assumptions));
+      ReadOptionalLink(field, "inter_node",
+                       DefaultsOf(known, group.node.device,
+                                  LinkPlace::kInterNode, group.node.num_gpus),
+                       group.inter_node_assumptions));
   return group;
 }
 

@@ -1,5 +1,6 @@
 #include "formats/config/link_fields.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -21,6 +22,29 @@ constexpr Link kGeneralInterNode = {.bandwidth_bytes_per_s = 1.25e9,
                                     .pair_bandwidth_bytes_per_s = 1.25e9,
                                     .latency_s = 50e-6};
 
+// From here on, GPUs are built for servers with a fabric: A100 to B300, MI300X,
+// Gaudi. Nearly all cards have less, and one or two such GPUs in a node are
+// cards as well (A100-PCIe, H100 NVL).
+constexpr double kServerBandwidth = 1.5e12;
+constexpr double kServerPeak = 300e12;
+constexpr int kLeastGpusOnFabric = 4;
+// Rate of collectives on the fabric, as a share of memory bandwidth: 0.15 on
+// A100-40, 0.11 on A100-80 and H100, 0.09 on B200 and H20, 0.06 on MI300X.
+constexpr double kFabricShare = 0.11;
+// Such servers have a network card for each GPU: 0.1 of the fabric on A100,
+// 0.12 on H100.
+constexpr double kNetworkShare = 0.1;
+// As on A100 and H100 in formats/catalogue/devices.yaml.
+constexpr double kFabricLatencyS = 10e-6;
+constexpr double kRdmaLatencyS = 20e-6;
+
+bool IsForServers(const DeviceSpec& device, int gpus_per_node) {
+  return gpus_per_node >= kLeastGpusOnFabric &&
+         device.memory_bandwidth_bytes_per_s >= kServerBandwidth &&
+         std::max(device.peak_flops.fp16, device.peak_flops.bf16) >=
+             kServerPeak;
+}
+
 }  // namespace
 
 LinkDefaults GeneralLinkDefaults(LinkPlace place) {
@@ -29,6 +53,25 @@ LinkDefaults GeneralLinkDefaults(LinkPlace place) {
                             "general default: PCIe 3.0 x16"}
              : LinkDefaults{place, kGeneralInterNode,
                             "general default: 10 Gbit/s Ethernet"};
+}
+
+LinkDefaults LinkDefaultsOf(const DeviceSpec& device, int gpus_per_node,
+                            LinkPlace place) {
+  if (!IsForServers(device, gpus_per_node)) return GeneralLinkDefaults(place);
+  const double fabric = kFabricShare * device.memory_bandwidth_bytes_per_s;
+  if (place == LinkPlace::kIntraNode) {
+    return {place,
+            {.bandwidth_bytes_per_s = fabric,
+             .pair_bandwidth_bytes_per_s = fabric,
+             .latency_s = kFabricLatencyS},
+            "assumed: the fabric of a server whose GPUs have such memory"};
+  }
+  const double card = kNetworkShare * fabric;
+  return {place,
+          {.bandwidth_bytes_per_s = gpus_per_node * card,
+           .pair_bandwidth_bytes_per_s = card,
+           .latency_s = kRdmaLatencyS},
+          "assumed: a network card for each GPU, as in such servers"};
 }
 
 absl::Span<const absl::string_view> LinkKeys() { return kLinkKeys; }

@@ -26,6 +26,12 @@ struct LinkDefaults {
 // describes: PCIe 3.0 x16 as NCCL measures it, or 10 Gbit/s Ethernet.
 LinkDefaults GeneralLinkDefaults(LinkPlace place);
 
+// Returns the fallback for a link of a GPU that the catalogue lacks. The
+// datasheet of a server's GPU tells of its fabric: vendors match it to the
+// memory. Others have the general fallback.
+LinkDefaults LinkDefaultsOf(const DeviceSpec& device, int gpus_per_node,
+                            LinkPlace place);
+
 // Returns the keys that ReadLink reads.
 absl::Span<const absl::string_view> LinkKeys();
 

@@ -91,6 +91,48 @@ TEST(CalibrateTest, ExplainsMeasurementsOfKnownConstants) {
   EXPECT_LT(FactorOf(calibration, Constant::kInterNodeBandwidth), 0.7);
 }
 
+std::vector<ExpressedRun> TwelveRuns() {
+  std::vector<ExpressedRun> runs;
+  for (const int hidden : {1024, 2048, 4096}) {
+    runs.push_back(RunOf(hidden, 1, 1, 8));
+    runs.push_back(RunOf(hidden, 2, 2, 2));
+    runs.push_back(RunOf(hidden, 4, 1, 2));
+    runs.push_back(RunOf(hidden, 1, 2, 4));
+  }
+  return runs;
+}
+
+TEST(CalibrateTest, ManySamplesThatAgreeMoveConstantsAllTheWay) {
+  const std::vector<ExpressedRun> runs = TwelveRuns();
+  const auto samples =
+      Measured(runs, {{"A100-80", Constant::kGemmMaxFraction, 0.75},
+                      {"A100-80", Constant::kMemoryFraction, 0.75}});
+  const Calibration calibration = Calibrate(samples);
+
+  for (const CalibrationSample& sample : samples) {
+    EXPECT_NEAR(SecondsUnder(calibration, *sample.run) / sample.iteration_s, 1,
+                0.05);
+  }
+}
+
+TEST(CalibrateTest, ManySamplesThatDisagreeMoveLittle) {
+  const std::vector<ExpressedRun> runs = TwelveRuns();
+  std::vector<CalibrationSample> samples = Measured(runs, {});
+  // Errors of half of the runs, without a pattern that a constant explains.
+  for (size_t i = 0; i < samples.size(); i += 2) {
+    samples[i].iteration_s *= i % 4 == 0 ? 1.3 : 0.7;
+  }
+  const Calibration calibration = Calibrate(samples);
+
+  double moved = 0;
+  for (const ExpressedRun& run : runs) {
+    moved += std::abs(
+        std::log(SecondsUnder(calibration, run) / SecondsOf(run, run.cluster)));
+  }
+  // All the way to the fit would be 0.028.
+  EXPECT_LT(moved / static_cast<double>(runs.size()), 0.02);
+}
+
 TEST(CalibrateTest, ListsEveryConstantOfEveryType) {
   const std::vector<ExpressedRun> runs = {RunOf(2048, 1, 1, 4)};
   const Calibration calibration = Calibrate(Measured(runs, {}));

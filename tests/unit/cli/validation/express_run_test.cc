@@ -185,11 +185,15 @@ TEST(ExpressRunTest, LinksOfAProfileCountWhereTheRowStatesNone) {
 TEST(ExpressRunTest, Tf32RunsAtHalfTheRateOfBf16) {
   MeasuredRun measured = GptRun();
   measured.framework = "HomeGrown 1.0";
+  ASSERT_OK_AND_ASSIGN(const ExpressedRun half, ExpressRun(measured));
+  measured.precision = "fp32";
   ASSERT_OK_AND_ASSIGN(const ExpressedRun ampere, ExpressRun(measured));
   measured.gpu = "V100-32";
   ASSERT_OK_AND_ASSIGN(const ExpressedRun volta, ExpressRun(measured));
 
   EXPECT_DOUBLE_EQ(ampere.cluster.nodes[0].device.peak_flops.fp32, 156e12);
+  // Products in 16 bits never run in TF32.
+  EXPECT_DOUBLE_EQ(half.cluster.nodes[0].device.peak_flops.fp32, 19.5e12);
   // Volta has no such units.
   EXPECT_DOUBLE_EQ(volta.cluster.nodes[0].device.peak_flops.fp32, 15.7e12);
 }

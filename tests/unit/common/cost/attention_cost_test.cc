@@ -79,6 +79,22 @@ TEST_F(AttentionCostTest, HeadsThatTensorCoresCannotReadAreSlower) {
   EXPECT_NEAR(Estimate().forward_s / even_s, 4 * 60.0 / 64, 0.01);
 }
 
+TEST_F(AttentionCostTest, WithoutTensorCoresFp32UnitsLimitHeads) {
+  device_.supports_flash_attention = false;
+  device_.memory_bandwidth_bytes_per_s *= 1000;
+  device_.efficiency.odd_penalty = 1;
+  device_.peak_flops.fp32 = device_.peak_flops.fp16 / 16;
+  const double even_s = Estimate().forward_s;
+  layer_.head_dim = layer_.value_head_dim = 60;
+  // 0.75 of the fp16 peak, against 0.6 of the fp32 peak.
+  EXPECT_NEAR(Estimate().forward_s / even_s, 16 * 0.75 / 0.6 * 60 / 64, 0.1);
+  // TF32 and fp32 have units of their own.
+  training_.precision = Precision::kFp32;
+  const double odd_s = Estimate().forward_s;
+  layer_.head_dim = layer_.value_head_dim = 64;
+  EXPECT_NEAR(odd_s / Estimate().forward_s, 2 * 60.0 / 64, 0.01);
+}
+
 TEST_F(AttentionCostTest, FlashIsOffWhereTheJobSaysSo) {
   training_.flash_attention = false;
   EXPECT_GT(Estimate().saved_bytes, 5 * kScores);

@@ -237,9 +237,40 @@ groups:
   EXPECT_TRUE(device.supports_flash_attention);  // It has bf16 units.
   EXPECT_THAT(
       cluster.assumptions,
-      AllOf(Contains(AssumedFrom("groups[g].peak_tflops.fp16", "not given")),
-            Contains(AssumedFrom("groups[g].efficiency", "general defaults")),
-            Contains(AssumedFrom("groups[g].intra_node", HasSubstr("PCIe")))));
+      AllOf(
+          Contains(AssumedFrom("groups[g].peak_tflops.fp16", "not given")),
+          Contains(AssumedFrom("groups[g].efficiency", "general defaults")),
+          Contains(AssumedFrom("groups[g].intra_node", HasSubstr("fabric")))));
+}
+
+// Links of a node of `gpus` GPUs with `datasheet` that the catalogue lacks.
+Cluster NewGpus(int gpus, absl::string_view datasheet) {
+  absl::StatusOr<Cluster> cluster = ParseCluster(
+      absl::StrCat("groups: [{name: g, gpu: New-1, nodes: 2, gpus_per_node: ",
+                   gpus, ", memory: 80 GB, ", datasheet, "}]"),
+      "f");
+  EXPECT_TRUE(cluster.ok()) << cluster.status();
+  return *std::move(cluster);
+}
+
+TEST(ParseClusterTest, ADatasheetTellsTheLinksOfAServer) {
+  constexpr absl::string_view kServer =
+      "memory_bandwidth: 2 TB/s, peak_tflops: {bf16: 312}";
+  const Cluster server = NewGpus(8, kServer);
+  EXPECT_NEAR(server.nodes[0].intra_node.bandwidth_bytes_per_s, 220e9, 1);
+  // Eight cards.
+  const Link network = server.LinkBetween(0, 1);
+  EXPECT_NEAR(network.bandwidth_bytes_per_s, 8 * 22e9, 1);
+  EXPECT_NEAR(network.pair_bandwidth_bytes_per_s, 22e9, 1);
+
+  constexpr double kPcie = 11e9;
+  for (const Cluster& cards :
+       {NewGpus(2, kServer),
+        NewGpus(8, "memory_bandwidth: 1 TB/s, peak_tflops: {bf16: 312}"),
+        NewGpus(8, "memory_bandwidth: 2 TB/s, peak_tflops: {bf16: 200}")}) {
+    EXPECT_EQ(cards.nodes[0].intra_node.bandwidth_bytes_per_s, kPcie);
+    EXPECT_EQ(cards.LinkBetween(0, 1).bandwidth_bytes_per_s, 1.25e9);
+  }
 }
 
 TEST(ParseClusterTest, AssumesTheSlowerNetworkBetweenUnlistedGroups) {
