@@ -19,6 +19,7 @@ bool SetChunks(const MoveContext& context, int chunks, PipelinePlan& plan) {
 }
 
 bool ChangeSchedule(const MoveContext& context, PipelinePlan& plan) {
+  if (plan.num_devices() == 1) return false;  // All are one order of passes.
   const PipelineSchedule schedule = context.draw.Of(std::vector(
       std::begin(kPipelineSchedules), std::end(kPipelineSchedules)));
   plan.schedule = schedule;
@@ -31,7 +32,9 @@ bool ChangeSchedule(const MoveContext& context, PipelinePlan& plan) {
 
 // Adds a warm-up pass to the first devices, or takes one from them.
 bool ChangeWarmUp(const MoveContext& context, PipelinePlan& plan) {
-  if (plan.schedule != PipelineSchedule::kOneFOneB) return false;
+  if (plan.schedule != PipelineSchedule::kOneFOneB || plan.num_stages() == 1) {
+    return false;
+  }
   const int num_stages = plan.num_stages();
   std::vector<int>& passes = plan.warm_up_passes;
   if (passes.empty()) {

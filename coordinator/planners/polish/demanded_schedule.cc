@@ -1,11 +1,13 @@
 #include "coordinator/planners/polish/demanded_schedule.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/infinity.h"
@@ -27,9 +29,8 @@ std::vector<PipelinePlan> WithChunks(const PlanRequest& request,
   if (counts.front() == 0) counts = ChunkCounts(request.model, plan);
   std::vector<PipelinePlan> plans;
   for (const int chunks : counts) {
-    std::optional<PipelinePlan> interleaved =
-        Interleaved(request.model, FinestCuts(rules), chunks, plan);
-    if (interleaved.has_value()) plans.push_back(*std::move(interleaved));
+    absl::c_move(AllInterleaved(request.model, FinestCuts(rules), chunks, plan),
+                 std::back_inserter(plans));
   }
   return plans;
 }

@@ -208,6 +208,12 @@ class Leaps {
       }
       Add(plan);
     }
+    plan = plan_;
+    for (const int s : group) {
+      StageParallelism& degrees = plan.stages[s].plan.parallelism;
+      if (degrees.ep_degree > 1) degrees.fsep = !degrees.fsep;
+    }
+    Add(std::move(plan));
   }
 
   void Split(const Group& group) {

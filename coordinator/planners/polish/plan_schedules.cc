@@ -31,6 +31,9 @@ constexpr double kExtraPasses[] = {0.5, 1, 2};
 // the slowest stage.
 constexpr int kMostExtraPasses = 8;
 
+// The most borders that move a layer before a plan is run in chunks.
+constexpr int kMostShifted = 7;
+
 // Returns where the cut is, in layers. It counts transformer layers alone, as
 // embedding and head stay on the first and the last stage: from 0 to `end`.
 double PositionOf(const ModelSpec& model, OperatorCut cut) {
@@ -176,6 +179,27 @@ class Schedules {
     }
   }
 
+  void AddInterleaved(int chunks, const PipelinePlan& plan) {
+    for (PipelinePlan& other :
+         AllInterleaved(request_.model, FinestCuts(rules_), chunks, plan)) {
+      if (!absl::c_linear_search(schedules_, other)) Add(std::move(other));
+    }
+  }
+
+  // Returns the plan with the first borders, up to that behind stage `last`, a
+  // layer earlier. Early devices hold more microbatches in chunks, and may have
+  // no memory left for them.
+  PipelinePlan Shifted(int last) const {
+    PipelinePlan shifted = plan_;
+    for (int s = 0; s <= last; ++s) {
+      StagePlan& stage = shifted.stages[s].plan;
+      if (stage.end.layer - 1 <= stage.begin.layer) return plan_;
+      --stage.end.layer;
+      shifted.stages[s + 1].plan.begin = stage.end;
+    }
+    return shifted;
+  }
+
   void Interleave() {
     const PlanConstraints& constraints = request_.constraints;
     // Chunks would run layers elsewhere, and be more stages.
@@ -189,9 +213,11 @@ class Schedules {
         return (stage.forward_s + stage.backward_s) / chunks;
       };
       if (!MaySave(before)) continue;
-      std::optional<PipelinePlan> plan =
-          Interleaved(request_.model, FinestCuts(rules_), chunks, plan_);
-      if (plan.has_value()) Add(*std::move(plan));
+      AddInterleaved(chunks, plan_);
+      for (int last = 0; last < std::min(plan_.num_stages() - 1, kMostShifted);
+           ++last) {
+        AddInterleaved(chunks, Shifted(last));
+      }
     }
   }
 
@@ -238,30 +264,60 @@ std::vector<int> WarmUpFor(absl::Span<const PassSeconds> stages,
 
 std::vector<int> ChunkCounts(const ModelSpec& model, const PipelinePlan& plan) {
   int fewest = model.num_layers();
-  std::set<int> counts;
+  std::set<int> divisors;
   for (const PlacedStage& stage : plan.stages) {
     const int layers =
         static_cast<int>(std::lround(LayersOf(model, stage.plan)));
     fewest = std::min(fewest, layers);
     for (int d = 2; d <= layers; ++d) {
-      if (layers % d == 0) counts.insert(d);
+      if (layers % d == 0) divisors.insert(d);
     }
   }
-  std::vector<int> smallest;
-  for (const int count : counts) {
-    if (count <= fewest && smallest.size() < kMostChunkCounts) {
-      smallest.push_back(count);
+  std::set<int> counts;
+  for (const int divisor : divisors) {
+    if (divisor <= fewest && counts.size() < kMostChunkCounts) {
+      counts.insert(divisor);
     }
   }
-  return smallest;
+  if (fewest >= 2) counts.insert(2);
+  return {counts.begin(), counts.end()};
 }
+
+namespace {
+
+// Returns how many of the layers the first chunks of a device get, up to and
+// with `chunk`.
+double LayersUpTo(int chunk, int chunks, double layers, Remainder remainder) {
+  if (remainder == Remainder::kNearest) return layers * (chunk + 1) / chunks;
+  const int whole = static_cast<int>(std::lround(layers));
+  const int part = whole / chunks;
+  const int rest = whole % chunks;
+  const int with_more = remainder == Remainder::kFirst
+                            ? std::min(chunk + 1, rest)
+                            : std::max(0, chunk + 1 - (chunks - rest));
+  return part * (chunk + 1) + with_more;
+}
+
+OperatorCut NearestCut(const ModelSpec& model,
+                       const std::vector<OperatorCut>& places,
+                       double position) {
+  return *absl::c_min_element(places, [&](OperatorCut a, OperatorCut b) {
+    return std::abs(PositionOf(model, a) - position) <
+           std::abs(PositionOf(model, b) - position);
+  });
+}
+
+}  // namespace
 
 std::optional<PipelinePlan> Interleaved(const ModelSpec& model,
                                         Runtime::Cuts cuts, int chunks,
-                                        const PipelinePlan& plan) {
+                                        const PipelinePlan& plan,
+                                        Remainder remainder) {
   // Only the main output crosses a residual cut, so others cost more transfers.
   const std::vector<OperatorCut> places =
-      CutsOf(model, std::min(cuts, Runtime::Cuts::kResiduals));
+      CutsOf(model, remainder == Remainder::kNearest
+                        ? std::min(cuts, Runtime::Cuts::kResiduals)
+                        : Runtime::Cuts::kLayers);
   PipelinePlan interleaved = plan;
   interleaved.schedule = PipelineSchedule::kInterleaved;
   interleaved.virtual_stages = chunks;
@@ -271,15 +327,14 @@ std::optional<PipelinePlan> Interleaved(const ModelSpec& model,
   double position = 0;
   for (int chunk = 0; chunk < chunks; ++chunk) {
     for (const PlacedStage& stage : plan.stages) {
-      position += LayersOf(model, stage.plan) / chunks;
+      const double layers = LayersOf(model, stage.plan);
+      position += LayersUpTo(chunk, chunks, layers, remainder) -
+                  LayersUpTo(chunk - 1, chunks, layers, remainder);
       PlacedStage& placed = interleaved.stages.emplace_back(stage);
-      OperatorCut end{model.num_layers(), 0};
-      if (interleaved.num_stages() < chunks * plan.num_stages()) {
-        end = *absl::c_min_element(places, [&](OperatorCut a, OperatorCut b) {
-          return std::abs(PositionOf(model, a) - position) <
-                 std::abs(PositionOf(model, b) - position);
-        });
-      }
+      const bool is_last =
+          interleaved.num_stages() == chunks * plan.num_stages();
+      const OperatorCut end = is_last ? OperatorCut{model.num_layers(), 0}
+                                      : NearestCut(model, places, position);
       if (end <= begin) return std::nullopt;
       placed.plan.begin = begin;
       placed.plan.end = end;
@@ -288,6 +343,21 @@ std::optional<PipelinePlan> Interleaved(const ModelSpec& model,
     }
   }
   return interleaved;
+}
+
+std::vector<PipelinePlan> AllInterleaved(const ModelSpec& model,
+                                         Runtime::Cuts cuts, int chunks,
+                                         const PipelinePlan& plan) {
+  std::vector<PipelinePlan> all;
+  for (const Remainder remainder :
+       {Remainder::kNearest, Remainder::kFirst, Remainder::kLast}) {
+    std::optional<PipelinePlan> interleaved =
+        Interleaved(model, cuts, chunks, plan, remainder);
+    if (!interleaved.has_value()) continue;
+    if (absl::c_linear_search(all, *interleaved)) continue;
+    all.push_back(*std::move(interleaved));
+  }
+  return all;
 }
 
 std::vector<PipelinePlan> OtherSchedules(const PlanRequest& request,

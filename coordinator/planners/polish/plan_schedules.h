@@ -46,17 +46,28 @@ double PeriodSeconds(absl::Span<const PassSeconds> stages,
 // stage has one.
 std::vector<int> WarmUpFor(absl::Span<const PassSeconds> stages, double most_s);
 
-// Returns the numbers of chunks that are tried for the plan: the smallest
-// divisors, but 1, of the numbers of layers that stages have, with at least a
-// layer in each chunk.
+// Returns the numbers of chunks that are tried for the plan: two, and the
+// smallest divisors, but 1, of the numbers of layers that stages have, with at
+// least a layer in each chunk.
 std::vector<int> ChunkCounts(const ModelSpec& model, const PipelinePlan& plan);
 
+// The chunks of a device that get the layers that are left over: those where
+// the cuts are nearest to equal parts, the first, or the last.
+enum class Remainder { kNearest, kFirst, kLast };
+
 // Returns the plan with `chunks` stages on each device, with equal parts of the
-// layers that it has in `plan`, cut where `cuts` allows. Empty: a chunk would
-// be empty.
-std::optional<PipelinePlan> Interleaved(const ModelSpec& model,
-                                        Runtime::Cuts cuts, int chunks,
-                                        const PipelinePlan& plan);
+// layers that it has in `plan`, cut where `cuts` allows. With first or last,
+// stages begin and end between layers, and devices keep their numbers of
+// layers. Empty: a chunk would be empty.
+std::optional<PipelinePlan> Interleaved(
+    const ModelSpec& model, Runtime::Cuts cuts, int chunks,
+    const PipelinePlan& plan, Remainder remainder = Remainder::kNearest);
+
+// Returns the plans with `chunks` stages on each device that differ, for all
+// remainders.
+std::vector<PipelinePlan> AllInterleaved(const ModelSpec& model,
+                                         Runtime::Cuts cuts, int chunks,
+                                         const PipelinePlan& plan);
 
 }  // namespace tangram
 

@@ -25,6 +25,8 @@ StageTable::StageTable(const PlanRequest& request, const PipelineRules& rules,
     : request_(request),
       islands_(islands),
       ends_(rules.ends),
+      shards_experts_(rules.runtime == nullptr ||
+                      rules.runtime->sharded_experts),
       estimator_(estimator),
       tuner_(tuner),
       stage_rules_(estimator.runs()) {
@@ -256,6 +258,10 @@ void StageTable::AppendDegrees(int tp, int cp, int dp,
                          .ep_degree = ep,
                          .sequence_parallel = splits_sequence});
     degrees.zero_stage = ZeroStageWithin(limits, degrees, 1);
+    if (ep == 1 || !shards_experts_) continue;
+    StageParallelism sharded = degrees;
+    sharded.fsep = true;
+    all.push_back(sharded);
   }
 }
 

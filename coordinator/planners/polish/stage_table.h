@@ -100,6 +100,7 @@ class StageTable {
   const PlanRequest& request_;
   const absl::Span<const Island> islands_;
   const StageLimits ends_;
+  const bool shards_experts_;  // StageParallelism::fsep.
   StageEstimator& estimator_;
   StageTuner& tuner_;
   const StageRules stage_rules_;

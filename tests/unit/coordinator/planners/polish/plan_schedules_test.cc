@@ -99,6 +99,25 @@ TEST(InterleavedTest, GivesEachChunkItsPartOfTheLayers) {
   EXPECT_TRUE(Interleaved(model, Runtime::Cuts::kResiduals, 8, TwoStages()));
 }
 
+// Chunks of 8 and 4 layers by three, after the embedding.
+TEST(InterleavedTest, TheFirstOrTheLastChunksGetTheRemainder) {
+  const ModelSpec model = testing::TestModel(kScheduledLayers - 2);
+  const auto with = [&](Remainder remainder) {
+    return LayerEnds(*Interleaved(model, Runtime::Cuts::kOperators, 3,
+                                  TwoStages(), remainder));
+  };
+  // 3, 2, 3, 1, 2, 1.
+  EXPECT_THAT(with(Remainder::kFirst),
+              ElementsAre(4, 6, 9, 10, 12, kScheduledLayers));
+  // 2, 1, 3, 1, 3, 2.
+  EXPECT_THAT(with(Remainder::kLast),
+              ElementsAre(3, 4, 7, 8, 11, kScheduledLayers));
+  EXPECT_EQ(
+      AllInterleaved(model, Runtime::Cuts::kLayers, 2, TwoStages()).size(), 1u);
+  EXPECT_EQ(
+      AllInterleaved(model, Runtime::Cuts::kLayers, 3, TwoStages()).size(), 3u);
+}
+
 std::vector<PipelinePlan> SchedulesOf(const PlanRequest& request,
                                       const PipelineRules& rules = {},
                                       PipelinePlan plan = TwoStages()) {
@@ -122,10 +141,11 @@ TEST(OtherSchedulesTest, AreZbH1AndChunksOfDivisorsOfTheLayers) {
                                       PipelineSchedule::kZeroBubbleH1;
                              }),
             1);
-  // 2 and 4 divide 8 and 4. 8 is more than the second stage has.
-  EXPECT_EQ(CountChunks(plans, 2), 1);
+  // 2 and 4 divide 8 and 4. 8 is more than the second stage has. With a layer
+  // less in the first stage, the three remainders differ.
+  EXPECT_EQ(CountChunks(plans, 2), 4);
   EXPECT_EQ(CountChunks(plans, 3), 0);
-  EXPECT_EQ(CountChunks(plans, 4), 1);
+  EXPECT_EQ(CountChunks(plans, 4), 4);
   EXPECT_EQ(CountChunks(plans, 8), 0);
 }
 
