@@ -36,7 +36,10 @@ absl::StatusOr<std::optional<OrderedFinalist>> OrderFinalists::Next(
     double limit_s) {
   if (order_ != nullptr && limit_s > limit_s_ && is_exact()) BeginAgain();
   limit_s_ = limit_s;
-  if (order_ == nullptr) TANGRAM_RETURN_IF_ERROR(Build(limit_s));
+  if (order_ == nullptr) {
+    TANGRAM_RETURN_IF_ERROR(Build(limit_s));
+    if (began_again_ && is_exact_) order_->Narrow(limit_s);
+  }
   if (!is_exact_) return std::nullopt;
   TANGRAM_ASSIGN_OR_RETURN(const std::optional<PlayedPipeline> dived,
                            Dive(limit_s));
@@ -48,17 +51,24 @@ absl::StatusOr<std::optional<OrderedFinalist>> OrderFinalists::Next(
   return FinalistOf(*next, /*is_fastest=*/true);
 }
 
-// Dives once, and again with tighter bounds if the limit has fallen since.
+// Dives by quick bounds, then by tight ones, and once more if the limit has
+// fallen since.
 absl::StatusOr<std::optional<PlayedPipeline>> OrderFinalists::Dive(
     double limit_s) {
   if (began_again_ || num_dives_ == kMostDives) return std::nullopt;
-  if (num_dives_ > 0) {
-    if (limit_s > dived_s_ * kWorthNarrowing) return std::nullopt;
-    order_->Narrow(limit_s);
+  if (num_dives_ > 1 && limit_s > dived_s_ * kWorthNarrowing) {
+    return std::nullopt;
   }
-  ++num_dives_;
-  dived_s_ = limit_s;
-  return order_->Dive(limit_s, [this] { return observer_.ShouldStop(); });
+  while (num_dives_ < kMostDives) {
+    if (num_dives_ > 0) order_->Narrow(limit_s);
+    ++num_dives_;
+    dived_s_ = limit_s;
+    TANGRAM_ASSIGN_OR_RETURN(
+        const std::optional<PlayedPipeline> dived,
+        order_->Dive(limit_s, [this] { return observer_.ShouldStop(); }));
+    if (dived.has_value() || num_dives_ > 1) return dived;
+  }
+  return std::nullopt;
 }
 
 OrderedFinalist OrderFinalists::FinalistOf(const PlayedPipeline& pipeline,

@@ -91,7 +91,7 @@ class PlayedOrder::Composer {
     return kRounding * least_s;
   }
 
-  // Must be called before the functions below.
+  // Makes the bounds of the functions below tight.
   void BoundJointly(double least_s, double limit_s) {
     const size_t num_ends = problem_.num_atoms + 1;
     size_t num_slices = 0;
@@ -275,8 +275,10 @@ class PlayedOrder::Composer {
     wanted = {.settled = settled_, .is_known = true};
     ForWanted(key, [&](uint32_t before) {
       Prefix& least = wanted.least;
-      least.latency_s = std::min(least.latency_s,
-                                 JointLatencyOf(begin, before, front).back());
+      const double latency_s =
+          joint_.has_value() ? JointLatencyOf(begin, before, front).back()
+                             : prefixes_[begin][before].latency_s;
+      least.latency_s = std::min(least.latency_s, latency_s);
       least.busiest_s =
           std::min(least.busiest_s, prefixes_[begin][before].busiest_s);
     });
@@ -323,6 +325,12 @@ class PlayedOrder::Composer {
                       double passes_s) const {
     double least_s = kInfinity;
     ForWanted(tells_islands() ? islands : 0, [&](uint32_t before) {
+      if (!joint_.has_value()) {
+        const Prefix& prefix = prefixes_[begin][before];
+        least_s = std::min(least_s, std::max(prefix.busiest_s,
+                                             prefix.latency_s + passes_s));
+        return;
+      }
       const PlayedPrefixes::Row& latency = JointLatencyOf(begin, before, front);
       const double busiest_s = prefixes_[begin][before].busiest_s;
       for (int j = 0; j < PlayedPrefixes::kLevels; ++j) {
@@ -387,18 +395,19 @@ class PlayedOrder::Composer {
 };
 
 PlayedOrder::PlayedOrder(std::vector<PlayedProblem> problems, double limit_s)
-    : problems_(std::move(problems)) {
-  Narrow(limit_s);
+    : problems_(std::move(problems)), least_s_(problems_.size()) {
+  Begin(limit_s, /*is_tight=*/false);
 }
 
 PlayedOrder::~PlayedOrder() = default;
 
-void PlayedOrder::Narrow(double limit_s) {
+void PlayedOrder::Narrow(double limit_s) { Begin(limit_s, /*is_tight=*/true); }
+
+void PlayedOrder::Begin(double limit_s, bool is_tight) {
   tails_.clear();
   queue_ = {};
   played_ = {};
   composers_.resize(problems_.size());
-  least_s_.resize(problems_.size());
   for (int p = 0; p < static_cast<int>(problems_.size()); ++p) {
     if (least_s_[p] >= limit_s) continue;
     composers_[p] =
@@ -406,7 +415,7 @@ void PlayedOrder::Narrow(double limit_s) {
     Composer& composer = *composers_[p];
     least_s_[p] = composer.QuickSeconds();
     if (least_s_[p] >= limit_s) continue;
-    composer.BoundJointly(least_s_[p], limit_s);
+    if (is_tight) composer.BoundJointly(least_s_[p], limit_s);
     Tail none{.problem = p, .begin = problems_[p].num_atoms};
     none.least_s = composer.LeastSeconds(none);
     least_s_[p] = std::max(least_s_[p], none.least_s);
