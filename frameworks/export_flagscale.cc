@@ -385,6 +385,9 @@ absl::StatusOr<FrameworkExport> ExportToFlagScale(const PlannedTraining& in) {
     if (found.ok()) meshes = *std::move(found);
   }
   TANGRAM_RETURN_IF_ERROR(obstacles.AsStatus());
+  if (in.plan_only) {
+    return FrameworkExport{.training = in.training, .plan = std::move(plan)};
+  }
 
   FrameworkExport result{
       .files = {{"experiment.yaml", ExperimentYaml(hosts)},

@@ -140,6 +140,10 @@ absl::StatusOr<FrameworkExport> ExportToSailor(const PlannedTraining& in) {
   const auto ranked = HostsInRankOrder(in.cluster, plan);
   obstacles.Add(ranked.status());
   TANGRAM_RETURN_IF_ERROR(obstacles.AsStatus());
+  if (in.plan_only) {
+    return FrameworkExport{.training = TrainingUnderSailor(in.training),
+                           .plan = std::move(plan)};
+  }
   const std::vector<RankedHost>& hosts = *ranked;
   FrameworkExport result{
       .files = {{"dist_config.json", RanksOf(plan).dump() + "\n"},

@@ -18,6 +18,9 @@ struct PlannedTraining {
   ModelSpec model;
   TrainingOptions training;
   PipelinePlan plan;
+  // Only the plan that would run is asked for, and whether it differs. An
+  // export may leave out files, launch, losses of the framework and guards.
+  bool plan_only = false;
 };
 
 // The same for a plan of several pipelines.

@@ -105,6 +105,7 @@ void CompareStages(const PipelinePlan& planned, const PipelinePlan& run,
 
 void CompareTraining(const TrainingOptions& a, const TrainingOptions& b,
                      LossList& losses) {
+  if (a == b) return;
   const auto field = [&](const char* name, auto member) {
     losses.Compare(absl::StrCat("training.", name), a.*member, b.*member);
   };

@@ -137,16 +137,16 @@ std::vector<RuntimeVariant> VariantsOf(const Framework& framework,
 }
 
 absl::StatusOr<PipelinePlan> FitPlan(const Framework& framework,
-                                     const PlannedTraining& planned) {
+                                     PlannedTraining planned) {
+  planned.plan_only = true;
   TANGRAM_ASSIGN_OR_RETURN(FrameworkExport first,
                            ExportPlan(framework.name, planned));
   if (first.losses.empty()) return std::move(first.plan);
-  PlannedTraining again = planned;
-  again.training = first.training;
-  again.plan = std::move(first.plan);
+  planned.training = first.training;
+  planned.plan = std::move(first.plan);
   TANGRAM_ASSIGN_OR_RETURN(FrameworkExport second,
-                           ExportPlan(framework.name, again));
-  if (second.losses.empty()) return std::move(again.plan);
+                           ExportPlan(framework.name, planned));
+  if (second.losses.empty()) return std::move(planned.plan);
   return absl::InvalidArgumentError(
       absl::StrCat(framework.name, ": ", second.losses.front()));
 }

@@ -31,7 +31,7 @@ std::vector<RuntimeVariant> VariantsOf(const Framework& framework,
 // Otherwise returns the export's refusal, or kInvalidArgument with a loss that
 // remains.
 absl::StatusOr<PipelinePlan> FitPlan(const Framework& framework,
-                                     const PlannedTraining& planned);
+                                     PlannedTraining planned);
 
 }  // namespace tangram
 

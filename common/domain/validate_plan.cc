@@ -315,9 +315,9 @@ absl::Status PlanValidator::CheckStages(const PipelinePlan& plan,
       return *known;
     };
     TANGRAM_RETURN_IF_ERROR(InField(
-        field, CheckStage(rules_, cluster_, training_,
-                          plan.pipeline_microbatch_size, stage,
-                          why_no_context_parallel)));
+        field,
+        CheckStage(rules_, cluster_, training_, plan.pipeline_microbatch_size,
+                   stage, why_no_context_parallel)));
   }
   return absl::OkStatus();
 }

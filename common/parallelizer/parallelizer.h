@@ -13,6 +13,7 @@
 #include "common/domain/model_spec.h"
 #include "common/domain/slice_plan.h"
 #include "common/domain/training_options.h"
+#include "common/parallelizer/search_memory.h"
 
 namespace tangram {
 
@@ -38,6 +39,7 @@ struct ParallelizerFeatures {
 struct ProfileOptions {
   TrainingOptions training;
   int pipeline_microbatch_size = 1;
+  SearchMemory* memory = nullptr;  // As in ParallelizeOptions.
 };
 
 // Lower bounds for every plan that the parallelizer could return for this slice
@@ -81,6 +83,9 @@ struct ParallelizeOptions {
   // time. A stopped search returns the plans found so far, marked truncated.
   // Empty: never stops.
   std::function<bool()> should_stop;
+
+  // Keeps things for later questions. Null: nothing is kept.
+  SearchMemory* memory = nullptr;
 };
 
 // A homogeneous LLM parallelizer: the four functions of Tab. 2 of the paper.

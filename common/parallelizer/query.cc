@@ -38,6 +38,7 @@ struct Caller {
   const Parallelizer& parallelizer;
   const PairContext& context;
   const std::function<bool()>& should_stop;
+  SearchMemory* const memory;
 
   absl::StatusOr<Answer> operator()(const SliceModelQuery& query) {
     return parallelizer.SliceModel(query.model);
@@ -49,7 +50,8 @@ struct Caller {
     return parallelizer.Profile(
         context.slices[query.slice], context.islands[query.island],
         {.training = context.training,
-         .pipeline_microbatch_size = query.pipeline_microbatch_size});
+         .pipeline_microbatch_size = query.pipeline_microbatch_size,
+         .memory = memory});
   }
   absl::StatusOr<Answer> operator()(const PairQuery& query) {
     return parallelizer.Parallelize(
@@ -59,7 +61,8 @@ struct Caller {
          .trailing_stages = query.trailing_stages,
          .max_search_steps = query.max_search_steps,
          .limit_s = query.limit_s,
-         .should_stop = should_stop});
+         .should_stop = should_stop,
+         .memory = memory});
   }
 };
 
@@ -76,8 +79,9 @@ absl::Status CheckIndices(const PairContext& context, const Query& query) {
 absl::StatusOr<Answer> AnswerQuery(const Parallelizer& parallelizer,
                                    const PairContext& context,
                                    const Query& query,
-                                   const std::function<bool()>& should_stop) {
-  return std::visit(Caller{parallelizer, context, should_stop}, query);
+                                   const std::function<bool()>& should_stop,
+                                   SearchMemory* memory) {
+  return std::visit(Caller{parallelizer, context, should_stop, memory}, query);
 }
 
 }  // namespace tangram

@@ -45,11 +45,12 @@ struct AdapterInfo {
 // Returns kInvalidArgument if `query` has an index outside `context`.
 absl::Status CheckIndices(const PairContext& context, const Query& query);
 
-// Makes the call. CheckIndices must accept `query`.
+// Makes the call. CheckIndices must accept `query`. `memory` may be null.
 absl::StatusOr<Answer> AnswerQuery(const Parallelizer& parallelizer,
                                    const PairContext& context,
                                    const Query& query,
-                                   const std::function<bool()>& should_stop);
+                                   const std::function<bool()>& should_stop,
+                                   SearchMemory* memory = nullptr);
 
 }  // namespace tangram
 

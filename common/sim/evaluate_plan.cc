@@ -70,9 +70,9 @@ void SetTransfers(const StageEstimator& estimator, const PipelinePlan& plan,
 void AddTiedMatrix(const StageEstimator& estimator, const PipelinePlan& plan,
                    const Places& places, std::vector<StageTimes>& times) {
   if (!SplitsTiedMatrix(estimator.model(), plan)) return;
-  const double exchange_s = TiedMatrixSeconds(
-      estimator.model(), estimator.training(), plan,
-      estimator.PathBetween(*places.front(), *places.back()));
+  const double exchange_s =
+      TiedMatrixSeconds(estimator.model(), estimator.training(), plan,
+                        estimator.PathBetween(*places.front(), *places.back()));
   times.front().sync_s += exchange_s;
   times.back().sync_s += exchange_s;
 }

@@ -63,7 +63,11 @@ class JointBounds {
     const Entry& entry = entries_[RowOf(num_prefix) + set_of_[usable]];
     const double stage_s = std::max(slowest_s, entry.slowest_s);
     double least_s = kInfinity;
-    for (int j = 0; j < kLevels; ++j) {
+    // λ falls with the level, so levels up to the stage's are no better than
+    // that.
+    int first = kLevels - 1;
+    while (first > 0 && slower_than_s_[first] > stage_s) --first;
+    for (int j = first; j < kLevels; ++j) {
       least_s = std::min(least_s,
                          ClosedFormSeconds(entry.latency_s[j],
                                            std::max(stage_s, slower_than_s_[j]),

@@ -67,7 +67,8 @@ class LocalSlicePlanSource : public SlicePlanSource {
         adapter_{parallelizer.name(), parallelizer.version()},
         num_threads_(num_threads),
         should_stop_(std::move(should_stop)),
-        log_(log) {}
+        log_(log),
+        memories_(num_threads) {}
 
   absl::StatusOr<std::vector<ModelSlice>> SliceModel(
       const ModelSpec& model) override {
@@ -105,7 +106,7 @@ class LocalSlicePlanSource : public SlicePlanSource {
   template <typename T, typename PlacedQuery>
   absl::StatusOr<std::vector<T>> AskAll(const PairContext& context,
                                         absl::Span<const PlacedQuery> queries,
-                                        const Progress& progress) const {
+                                        const Progress& progress) {
     std::vector<T> answers(queries.size());
     const double asked_s = log_.log == nullptr ? 0 : log_.now_s();
     const auto ask = [&](int i, int thread) -> absl::Status {
@@ -113,8 +114,8 @@ class LocalSlicePlanSource : public SlicePlanSource {
         return absl::CancelledError("stopped by the caller");
       }
       const double began_s = log_.log == nullptr ? 0 : log_.now_s();
-      absl::StatusOr<Answer> answer =
-          AnswerQuery(parallelizer_, context, queries[i], should_stop_);
+      absl::StatusOr<Answer> answer = AnswerQuery(
+          parallelizer_, context, queries[i], should_stop_, &memories_[thread]);
       if (log_.log != nullptr) {
         Report(context, queries[i], asked_s, began_s, thread, answer.status());
       }
@@ -150,6 +151,7 @@ class LocalSlicePlanSource : public SlicePlanSource {
   const int num_threads_;
   const std::function<bool()> should_stop_;
   const LocalQueryLog log_;
+  std::vector<SearchMemory> memories_;  // By thread.
 };
 
 }  // namespace

@@ -263,6 +263,25 @@ TEST_P(ParallelizerConformanceTest, SameQuestionHasTheSameAnswer) {
   }
 }
 
+TEST_P(ParallelizerConformanceTest, MemoryChangesNoAnswer) {
+  SearchMemory memory;
+  for (const int time : {1, 2}) {
+    for (Query query : Queries()) {
+      SCOPED_TRACE(absl::StrCat(query.name, ", time ", time));
+      const SlicePlanSet answer = Ask(query);
+      query.options.memory = &memory;
+      EXPECT_EQ(Ask(query), answer);
+
+      ProfileOptions options = ProfileOptionsOf(query.options);
+      const auto profile =
+          parallelizer().Profile(query.slice, query.island, options);
+      options.memory = &memory;
+      EXPECT_THAT(parallelizer().Profile(query.slice, query.island, options),
+                  IsOkAndHolds(*profile));
+    }
+  }
+}
+
 // The position of a slice in the model does not matter, so answers can be
 // reused.
 TEST_P(ParallelizerConformanceTest, PositionOfTheSliceDoesNotMatter) {

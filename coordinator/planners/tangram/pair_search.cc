@@ -433,28 +433,6 @@ double PairSearch::Limit() const {
   return best_s_ * (1 + Slack()) * (1 + 1e-9);
 }
 
-// Returns a question for each plan in a composition within the limit that does
-// not support its trailing stages.
-std::vector<PairSearch::Question> PairSearch::OpenQuestions() const {
-  std::set<std::pair<PairId, int>> wanted;
-  for (int m = 0; m < static_cast<int>(composed_.size()); ++m) {
-    const Composed& composed = composed_[m];
-    for (const Composition& composition : composed.compositions) {
-      if (composition.closed_form_s > Limit()) continue;
-      for (const ComposedSlice& slice : composition.slices) {
-        if (!slice.optimistic) continue;
-        wanted.insert(
-            {PairOf(m, composed.pairs[slice.pair]), slice.trailing_stages});
-      }
-    }
-  }
-  std::vector<Question> questions;
-  for (const auto& [pair, trailing_stages] : wanted) {
-    questions.push_back({pair, trailing_stages});
-  }
-  return questions;
-}
-
 PairId PairSearch::PairOf(int microbatch, const PlacedPair& placed) const {
   return {.microbatch = microbatch,
           .slice_class = space_.slices.ClassOf(placed.atoms),
@@ -463,6 +441,7 @@ PairId PairSearch::PairOf(int microbatch, const PlacedPair& placed) const {
 
 const PairCandidates& PairSearch::CandidatesOn(const PairId& pair, int island) {
   const PairCandidates& answered = store_.CandidatesOf(pair);
+  if (borne_.empty()) return answered;
   const auto lessons = borne_.find({pair, island});
   if (lessons == borne_.end()) return answered;
   PairCandidates& corrected = corrected_[{pair, island}];
@@ -504,15 +483,20 @@ ComposeProblem PairSearch::ProblemFor(int microbatch) {
   // Most pairs have no candidates, and a pair has many positions.
   const size_t num_classes = space_.island_classes.size();
   std::vector<bool> has_plans;  // [slice class · island classes + island class]
+  std::vector<bool> has_any;    // [slice class]
   for (int s = 0; s < space_.slices.num_classes(); ++s) {
+    has_any.push_back(false);
     for (int i = 0; i < static_cast<int>(num_classes); ++i) {
       has_plans.push_back(
           !store_.CandidatesOf({microbatch, s, i}).candidates.empty());
+      if (has_plans.back()) has_any.back() = true;
     }
   }
   for (int begin = 0; begin < space_.num_atoms(); ++begin) {
     for (int end = begin + 1; end <= space_.num_atoms(); ++end) {
-      const size_t first = space_.slices.ClassOf({begin, end}) * num_classes;
+      const int slice_class = space_.slices.ClassOf({begin, end});
+      if (!has_any[slice_class]) continue;
+      const size_t first = slice_class * num_classes;
       for (int island = 0; island < space_.num_islands(); ++island) {
         if (!has_plans[first + space_.class_of_island[island]]) continue;
         PlacedPair placed{.atoms = {begin, end}, .island = island};

@@ -103,4 +103,26 @@ std::vector<PlacedPair> PairSearch::KeepUsed(
   return used;
 }
 
+// Returns a question for each plan in a composition within the limit that does
+// not support its trailing stages.
+std::vector<PairSearch::Question> PairSearch::OpenQuestions() const {
+  std::set<std::pair<PairId, int>> wanted;
+  for (int m = 0; m < static_cast<int>(composed_.size()); ++m) {
+    const Composed& composed = composed_[m];
+    for (const Composition& composition : composed.compositions) {
+      if (composition.closed_form_s > Limit()) continue;
+      for (const ComposedSlice& slice : composition.slices) {
+        if (!slice.optimistic) continue;
+        wanted.insert(
+            {PairOf(m, composed.pairs[slice.pair]), slice.trailing_stages});
+      }
+    }
+  }
+  std::vector<Question> questions;
+  for (const auto& [pair, trailing_stages] : wanted) {
+    questions.push_back({pair, trailing_stages});
+  }
+  return questions;
+}
+
 }  // namespace tangram

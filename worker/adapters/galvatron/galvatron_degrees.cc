@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
 
 #include "common/base/infinity.h"
 #include "common/cost/layer_estimator.h"
@@ -31,20 +32,32 @@ int64_t WholeBytes(const LayerCost& cost) {
 
 DegreeCosts::DegreeCosts(const SliceLayers& layers, const StageLimits& limits,
                          const StageParallelism& parallelism,
-                         const StageEnvironment& environment)
+                         const StageEnvironment& environment,
+                         LayerCosts::Site* site)
     : layers_(layers),
       parallelism_(parallelism),
       environment_(environment),
-      frontiers_(layers.size() * kNumChoices) {
+      site_(site),
+      frontiers_(layers.size() * kNumChoices),
+      of_equal_layers_(frontiers_.size()) {
   for (const LayerSpec& kind : layers.kinds()) {
     const int num_ops = static_cast<int>(OperatorsOf(kind).size());
-    const LayerEstimator estimator(kind, 0, num_ops, parallelism, environment);
+    std::optional<LayerEstimator> estimator;
+    if (site == nullptr) {
+      estimator.emplace(kind, 0, num_ops, parallelism, environment);
+    }
     CostsByChoice& costs = costs_.emplace_back();
+    LayerCosts::Site::Masks& masks = masks_.emplace_back();
     for (int choice = 0; choice < kNumChoices; ++choice) {
-      const OpMask mask = MaskWithin(limits, kind, kLayerRecomputes[choice]);
-      costs[choice] = choice > 0 && !IsRecomputable(kind)
-                          ? costs[0]
-                          : estimator.Cost(mask);
+      masks[choice] = MaskWithin(limits, kind, kLayerRecomputes[choice]);
+      if (choice > 0 && !IsRecomputable(kind)) {
+        costs[choice] = costs[0];
+      } else if (site == nullptr) {
+        costs[choice] = estimator->Cost(masks[choice]);
+      } else {
+        costs[choice] = site->Cost(site->KindOf(kind), masks[choice],
+                                   parallelism, environment);
+      }
     }
     kept_costs_.push_back(costs[0]);
   }
@@ -148,31 +161,49 @@ double DegreeCosts::LeastBytes(LayerRange range, LayerRecompute most) const {
   return bytes;
 }
 
+LayerFrontier& DegreeCosts::FindFrontier(int begin, bool are_alike,
+                                         LayerRecompute most) {
+  const int index = begin * kNumChoices + static_cast<int>(most);
+  if (are_alike && site_ != nullptr) {
+    LayerFrontier*& known = of_equal_layers_[index];
+    if (known == nullptr) {
+      const int kind = layers_.kind_of(begin);
+      known =
+          &site_->FrontierOf(site_->KindOf(layers_.kinds()[kind]), masks_[kind],
+                             static_cast<int>(most) + 1, parallelism_);
+    }
+    return *known;
+  }
+  std::unique_ptr<LayerFrontier>& own = frontiers_[index];
+  if (own == nullptr) own = std::make_unique<LayerFrontier>(kNumChoices);
+  return *own;
+}
+
 // Returns the frontier of the layers from the begin of `range` on. Extends it
 // as far as has been asked for.
 const LayerFrontier& DegreeCosts::FrontierOf(LayerRange range,
                                              LayerRecompute most,
                                              StopPoll& poll) {
+  const bool are_alike = layers_.AreAlike(range.begin, range.end);
   const int begin = layers_.FirstLike(range.begin, range.end);
-  auto& frontier = frontiers_[begin * kNumChoices + static_cast<int>(most)];
-  if (frontier == nullptr) {
-    frontier = std::make_unique<LayerFrontier>(kNumChoices);
-  }
-  while (frontier->num_layers() < range.size() && !poll.stopped()) {
+  LayerFrontier& frontier = FindFrontier(begin, are_alike, most);
+  while (frontier.num_layers() < range.size() && !poll.stopped()) {
     const CostsByChoice& costs =
-        costs_[layers_.kind_of(begin + frontier->num_layers())];
+        costs_[layers_.kind_of(begin + frontier.num_layers())];
     std::array<LayerChoice, kNumChoices> choices;
     choices.fill(kNoLayerChoice);
     for (int choice = 0; choice <= static_cast<int>(most); ++choice) {
       choices[choice] = {.memory = WholeBytes(costs[choice]),
                          .seconds = BackwardSeconds(costs[choice], costs[0])};
     }
-    frontier->Append(choices,
-                     static_cast<int64_t>(environment_.device.memory_bytes));
-    poll.After(
-        static_cast<int64_t>(frontier->labels(frontier->num_layers()).size()));
+    frontier.Append(choices,
+                    static_cast<int64_t>(environment_.device.memory_bytes));
+    const auto num_labels =
+        static_cast<int64_t>(frontier.labels(frontier.num_layers()).size());
+    if (are_alike && site_ != nullptr) site_->CountLabels(num_labels);
+    poll.After(num_labels);
   }
-  return *frontier;
+  return frontier;
 }
 
 double DegreeCosts::KeptBackwardSeconds(LayerRange range) const {

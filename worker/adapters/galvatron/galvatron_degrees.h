@@ -9,6 +9,7 @@
 #include "common/base/stop_poll.h"
 #include "common/cost/stage_cost.h"
 #include "common/domain/recompute_masks.h"
+#include "worker/adapters/search/layer_costs.h"
 #include "worker/adapters/search/layer_frontier.h"
 #include "worker/adapters/search/slice_layers.h"
 
@@ -42,9 +43,10 @@ struct RecomputePlan {
 // time.
 class DegreeCosts {
  public:
+  // `site` is that of the question, or null.
   DegreeCosts(const SliceLayers& layers, const StageLimits& limits,
               const StageParallelism& parallelism,
-              const StageEnvironment& environment);
+              const StageEnvironment& environment, LayerCosts::Site* site);
 
   const StageParallelism& parallelism() const { return parallelism_; }
 
@@ -98,6 +100,7 @@ class DegreeCosts {
   // Returns the time of the layers' backward passes if nothing is recomputed.
   double KeptBackwardSeconds(LayerRange range) const;
   double LeastSecondsPerByte() const;
+  LayerFrontier& FindFrontier(int begin, bool are_alike, LayerRecompute most);
   // The frontier may be too short if `poll` has stopped.
   const LayerFrontier& FrontierOf(LayerRange range, LayerRecompute most,
                                   StopPoll& poll);
@@ -111,8 +114,12 @@ class DegreeCosts {
   // Least seconds added for each byte freed, over all recomputations of all
   // layers.
   double least_s_per_byte_ = 0;
-  // By first layer and limit on recomputation.
+  LayerCosts::Site* const site_;
+  std::vector<LayerCosts::Site::Masks> masks_;  // By kind and choice.
+  // By first layer and limit on recomputation. Those of equal layers alone are
+  // the site's, if there is one.
   std::vector<std::unique_ptr<LayerFrontier>> frontiers_;
+  std::vector<LayerFrontier*> of_equal_layers_;
 };
 
 }  // namespace tangram::galvatron

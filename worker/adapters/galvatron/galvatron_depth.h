@@ -36,9 +36,9 @@ class Depth {
         StageTable& table, StopPoll& poll);
 
   // Returns the best plans that bear `trailing_stages`, for each margin and
-  // goal; one that is the best for several of them once. Searches all cuts between layers, all degrees and all recomputation
-  // exactly. Empty if nothing fits. `trailing_stages` must not fall from call
-  // to call.
+  // goal; one that is the best for several of them once. Searches all cuts
+  // between layers, all degrees and all recomputation exactly. Empty if nothing
+  // fits. `trailing_stages` must not fall from call to call.
   std::vector<SlicePlan> Best(int trailing_stages);
 
   // Returns a lower bound on the closed form of every plan, in seconds. Best

@@ -41,7 +41,8 @@ class Search {
       : layers_(slice),
         island_(island),
         options_(options),
-        poll_(options.should_stop) {}
+        poll_(options.should_stop),
+        site_(SiteOf(island, options)) {}
 
   SlicePlanSet Run() {
     const SplitLimits limits(layers_.kinds(), options_.pipeline_microbatch_size,
@@ -65,7 +66,7 @@ class Search {
     std::unique_ptr<StageTable>& table = tables_[gpus_per_stage];
     if (table == nullptr) {
       table = std::make_unique<StageTable>(layers_, gpus_per_stage, island_,
-                                           options_, poll_);
+                                           options_, poll_, site_);
     }
     return *table;
   }
@@ -119,6 +120,7 @@ class Search {
   const IslandSpec& island_;
   const ParallelizeOptions& options_;
   StopPoll poll_;
+  LayerCosts::Site* const site_;
   std::map<int, std::unique_ptr<StageTable>> tables_;  // By GPUs of a stage.
   std::vector<SlicePlan> plans_;
   std::optional<double> bytes_short_;

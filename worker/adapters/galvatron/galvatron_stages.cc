@@ -19,7 +19,8 @@ bool IsFaster(const StageOption& a, const StageOption& b) {
 
 StageTable::StageTable(const SliceLayers& layers, int num_gpus,
                        const IslandSpec& island,
-                       const ParallelizeOptions& options, StopPoll& poll)
+                       const ParallelizeOptions& options, StopPoll& poll,
+                       LayerCosts::Site* site)
     : layers_(layers), poll_(poll) {
   const StageEnvironment environment = {
       .device = island.device,
@@ -38,7 +39,8 @@ StageTable::StageTable(const SliceLayers& layers, int num_gpus,
         return;
       }
       parallelism.zero_stage = zero_stage;
-      degrees_.emplace_back(layers, island.limits, parallelism, environment);
+      degrees_.emplace_back(layers, island.limits, parallelism, environment,
+                            site);
     }
   }
 }

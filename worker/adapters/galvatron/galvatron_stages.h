@@ -35,8 +35,10 @@ struct StageOption {
 // a time.
 class StageTable {
  public:
+  // `site` is that of the question, or null.
   StageTable(const SliceLayers& layers, int num_gpus, const IslandSpec& island,
-             const ParallelizeOptions& options, StopPoll& poll);
+             const ParallelizeOptions& options, StopPoll& poll,
+             LayerCosts::Site* site = nullptr);
 
   // Returns the non-dominated combinations of degrees, ZeRO stage and
   // recomputation with which `in_flight` microbatches fit. Each is slower than
@@ -61,8 +63,8 @@ class StageTable {
   double LeastBytesOver(LayerRange range, int in_flight) const;
 
   // Begins to count the stages that are estimated, at 0. Stages that are known
-  // from an earlier count are counted again, so that the effort of a search does
-  // not depend on what it shares.
+  // from an earlier count are counted again, so that the effort of a search
+  // does not depend on what it shares.
   void BeginCount() {
     ++count_;
     num_steps_ = 0;

@@ -17,7 +17,13 @@ EqualStagesEvaluator::EqualStagesEvaluator(const ModelSlice& slice,
       options_(options),
       num_microbatches_(options.training.global_batch_size /
                         options.pipeline_microbatch_size),
-      layers_(slice) {}
+      layers_(slice),
+      site_(SiteOf(island, options)) {
+  if (site_ == nullptr) return;
+  for (const LayerSpec& kind : layers_.kinds()) {
+    kinds_.push_back(site_->KindOf(kind));
+  }
+}
 
 // Stages are next to each other, so stage i begins at GPU i · gpus_per_stage.
 double EqualStagesEvaluator::TransferSecondsAfter(
@@ -43,16 +49,23 @@ void EqualStagesEvaluator::EstimateKinds(const EqualStagesChoice& choice) {
     estimators_.clear();
     estimators_.reserve(layers_.kinds().size());
     for (const LayerSpec& kind : layers_.kinds()) {
+      if (site_ != nullptr) break;
       estimators_.emplace_back(kind, 0,
                                static_cast<int>(OperatorsOf(kind).size()),
                                choice.parallelism, *environment_);
     }
   }
   kind_costs_.clear();
-  for (size_t k = 0; k < estimators_.size(); ++k) {
+  for (size_t k = 0; k < layers_.kinds().size(); ++k) {
+    const OpMask mask =
+        MaskWithin(island_.limits, layers_.kinds()[k], choice.recompute);
+    if (site_ != nullptr) {
+      kind_costs_.push_back(
+          site_->Cost(kinds_[k], mask, choice.parallelism, *environment_));
+      continue;
+    }
     estimators_[k].SetZeroStage(zero_stage);
-    kind_costs_.push_back(estimators_[k].Cost(
-        MaskWithin(island_.limits, layers_.kinds()[k], choice.recompute)));
+    kind_costs_.push_back(estimators_[k].Cost(mask));
   }
 }
 

@@ -10,6 +10,7 @@
 #include "common/domain/plan_merits.h"
 #include "common/domain/recompute_masks.h"
 #include "common/parallelizer/parallelizer.h"
+#include "worker/adapters/search/layer_costs.h"
 #include "worker/adapters/search/slice_layers.h"
 #include "worker/adapters/search/stage_space.h"
 
@@ -83,6 +84,8 @@ class EqualStagesEvaluator {
   const ParallelizeOptions& options_;
   int num_microbatches_ = 1;
   SliceLayers layers_;
+  LayerCosts::Site* const site_;  // Null: nothing is kept.
+  std::vector<int> kinds_;        // Their numbers at the site.
 
   // The environment of `estimators_`, which are those of each kind for these
   // degrees. Choices that differ in ZeRO stage and recomputation share them.

@@ -7,6 +7,7 @@
 #include "common/cost/layer_estimator.h"
 #include "common/cost/stage_cost.h"
 #include "common/domain/recompute_masks.h"
+#include "worker/adapters/search/layer_costs.h"
 
 namespace tangram {
 namespace {
@@ -51,6 +52,8 @@ PerformanceProfile BoundsOfLayer(const LayerSpec& layer,
   const SplitLimits limits({&layer, 1}, options.pipeline_microbatch_size,
                            options.training);
   const int num_ops = static_cast<int>(OperatorsOf(layer).size());
+  LayerCosts::Site* const site = SiteOf(island, options);
+  const int kind = site == nullptr ? 0 : site->KindOf(layer);
   PerformanceProfile best = {.min_gpu_seconds = kNothingYet,
                              .min_latency_s = kNothingYet,
                              .min_total_bytes = kNothingYet};
@@ -62,15 +65,19 @@ PerformanceProfile BoundsOfLayer(const LayerSpec& layer,
         .pipeline_microbatch_size = options.pipeline_microbatch_size};
     for (const StageParallelism& parallelism :
          ParallelismsOf(size, island, limits, extra)) {
-      const LayerEstimator estimator(layer, 0, num_ops, parallelism,
-                                     environment);
+      std::optional<LayerEstimator> estimator;
+      if (site == nullptr) {
+        estimator.emplace(layer, 0, num_ops, parallelism, environment);
+      }
       std::optional<OpMask> before;
       for (const LayerRecompute recompute : kLayerRecomputes) {
         const OpMask mask = MaskWithin(island.limits, layer, recompute);
         if (mask == before) continue;
         before = mask;
         // The stage may have the embedding too.
-        const LayerCost cost = WithoutHeadCopy(estimator.Cost(mask));
+        const LayerCost cost = WithoutHeadCopy(
+            site == nullptr ? estimator->Cost(mask)
+                            : site->Cost(kind, mask, parallelism, environment));
         const double time_s = cost.forward_s + cost.backward_s;
         best.min_gpu_seconds = std::min(best.min_gpu_seconds, size * time_s);
         best.min_latency_s = std::min(best.min_latency_s, time_s);

@@ -38,6 +38,9 @@ class SliceLayers {
   LayerCost Sum(int begin, int end,
                 absl::Span<const LayerCost> cost_by_kind) const;
 
+  // Returns whether all layers of [begin, end), which is not empty, are equal.
+  bool AreAlike(int begin, int end) const { return end <= run_end_[begin]; }
+
   // Returns the begin of an earlier range with the same layers. If all layers
   // of [begin, end) are equal, that is the begin of their run, else `begin`.
   int FirstLike(int begin, int end) const {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "common/domain/pipeline_plan.h"
+#include "common/domain/plan_validator.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
@@ -417,6 +418,37 @@ INSTANTIATE_TEST_SUITE_P(Offload, ValidatePlanBadTest,
                          ::testing::ValuesIn(BadOffload()), NameOf);
 INSTANTIATE_TEST_SUITE_P(Gpus, ValidatePlanBadTest,
                          ::testing::ValuesIn(BadGpus()), NameOf);
+
+// A search checks many plans of the same GPUs with one validator.
+TEST(PlanValidatorTest, TellsGpusFromThoseOfThePlanBefore) {
+  Inputs in;
+  PlanValidator validator(in.model, in.cluster, in.training);
+  PipelinePlan twice = in.plan;
+  twice.stages[1].gpus[3] = twice.stages[0].gpus[0];
+  PipelinePlan swapped = in.plan;
+  std::swap(swapped.stages[0].gpus, swapped.stages[1].gpus);
+  for (const PipelinePlan& good : {in.plan, in.plan, swapped, in.plan}) {
+    EXPECT_THAT(validator.Check(good), IsOk());
+    EXPECT_THAT(validator.Check(twice),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("each GPU at most once")));
+  }
+}
+
+// Only the second node runs flash attention.
+TEST(PlanValidatorTest, KnowsWhichGpusRunContextParallelism) {
+  Inputs in;
+  in.cluster.nodes[0].device.supports_flash_attention = false;
+  PlanValidator validator(in.model, in.cluster, in.training);
+  PipelinePlan bad = in.plan;
+  bad.stages[0].plan.parallelism = {.cp_degree = 2, .dp_degree = 2};
+  for (int time = 0; time < 2; ++time) {
+    EXPECT_THAT(validator.Check(in.plan), IsOk());
+    EXPECT_THAT(validator.Check(bad),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("flash attention does not run")));
+  }
+}
 
 }  // namespace
 }  // namespace tangram
