@@ -15,8 +15,6 @@
 namespace tangram::galvatron {
 namespace {
 
-constexpr double kNever = kInfinity;
-
 // Margins on the known lower bound within which plans are looked for. They
 // change only the time of the search.
 constexpr double kFirstMargin = 1.05;
@@ -98,7 +96,7 @@ double Depth::SecondsOf(int stage, LayerRange range, int trailing_stages) {
   const absl::Span<const StageOption> options =
       table_.OptionsOf(range, InFlight(stage, trailing_stages));
   return options.empty()
-             ? kNever
+             ? kInfinity
              : options[0].seconds() + TransferSecondsAfter(stage, range.end);
 }
 
@@ -106,7 +104,7 @@ double Depth::CostWithin(int stage, LayerRange range, int trailing_stages,
                          double bound_s, Goal goal) {
   const StageOption* option =
       OptionWithin(stage, range, trailing_stages, bound_s, goal);
-  if (option == nullptr) return kNever;
+  if (option == nullptr) return kInfinity;
   return option->seconds() + TransferSecondsAfter(stage, range.end) +
          (goal == Goal::kTimeAndSync ? option->sync_s : 0);
 }

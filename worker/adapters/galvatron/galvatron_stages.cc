@@ -9,8 +9,6 @@
 namespace tangram::galvatron {
 namespace {
 
-constexpr double kNever = kInfinity;
-
 bool IsFaster(const StageOption& a, const StageOption& b) {
   return a.seconds() < b.seconds();
 }
@@ -89,7 +87,7 @@ void StageTable::Find(LayerRange range, int in_flight) {
   }
   absl::c_stable_sort(bounds, IsFaster);
   std::vector<StageOption> found;
-  double bound_s = kNever;
+  double bound_s = kInfinity;
   for (StageOption& option : bounds) {
     if (option.seconds() >= bound_s || poll_.After(range.size())) break;
     const int i = option.degrees;
@@ -114,7 +112,7 @@ void StageTable::Find(LayerRange range, int in_flight) {
 // Appends the options that no faster one beats in time with synchronisation.
 void StageTable::AppendBest(std::vector<StageOption>& found) {
   absl::c_stable_sort(found, IsFaster);
-  double bound_s = kNever;
+  double bound_s = kInfinity;
   for (const StageOption& option : found) {
     if (option.with_sync_s() >= bound_s) continue;
     bound_s = option.with_sync_s();
@@ -151,7 +149,7 @@ double StageTable::FindLeastSeconds(LayerRange range) {
   least.count = count_;
   const Kept& kept = KeptOf(range);
   if (least.seconds < 0) {
-    least.seconds = kNever;
+    least.seconds = kInfinity;
     for (const KeptFigures& figures : kept.figures) {
       least.seconds = std::min(least.seconds, figures.seconds);
     }
@@ -163,7 +161,7 @@ double StageTable::FindLeastSeconds(LayerRange range) {
 double StageTable::LeastLatencySeconds() const {
   double sum_s = 0;
   layers_.ForEachRun(0, layers_.size(), [&](int kind, int count) {
-    double least_s = kNever;
+    double least_s = kInfinity;
     for (const DegreeCosts& degrees : degrees_) {
       least_s = std::min(least_s, degrees.LeastLayerSeconds(kind));
     }
@@ -173,7 +171,7 @@ double StageTable::LeastLatencySeconds() const {
 }
 
 double StageTable::LeastBytesOver(LayerRange range, int in_flight) const {
-  double least_bytes = kNever;
+  double least_bytes = kInfinity;
   for (const DegreeCosts& degrees : degrees_) {
     least_bytes =
         std::min(least_bytes, degrees.LeastBytesOver(range, in_flight));

@@ -10,8 +10,6 @@
 namespace tangram {
 namespace {
 
-constexpr double kNever = kInfinity;
-
 using Label = LayerFrontier::Label;
 
 // Orders labels by memory, then by time.
@@ -54,7 +52,7 @@ void LayerFrontier::Extend(uint8_t choice, const LayerChoice& cost,
                            int64_t memory_limit) {
   const std::vector<Label>& before = labels_.back();
   const size_t first = grown_.size();
-  double fastest_s = kNever;
+  double fastest_s = kInfinity;
   for (size_t i = 0; i < before.size(); ++i) {
     const int64_t memory = before[i].memory + cost.memory;
     if (memory > memory_limit) break;
@@ -98,7 +96,7 @@ void LayerFrontier::MergeByMemory() {
 // after every next transition. `fastest_s` holds the fastest kept time by
 // choice.
 void LayerFrontier::KeepUndominated(std::vector<Label>& kept) {
-  std::vector<double> fastest_s(num_choices_, kNever);
+  std::vector<double> fastest_s(num_choices_, kInfinity);
   int32_t fastest = 0;
   for (const Label& label : grown_) {
     bool dominated = false;
@@ -123,7 +121,7 @@ void LayerFrontier::Append(absl::Span<const LayerChoice> choices,
   grown_.clear();
   ends_.clear();
   for (int s = 0; s < num_choices_; ++s) {
-    if (choices[s].seconds == kNever) continue;
+    if (choices[s].seconds == kInfinity) continue;
     const uint8_t choice = static_cast<uint8_t>(s);
     if (!labels_.empty()) {
       Extend(choice, choices[s], memory_limit);

@@ -13,7 +13,7 @@ namespace tangram {
 namespace {
 
 // Sums over a plan's stages round differently from sums over layers.
-constexpr double kRounding = 1 - 1e-9;
+constexpr double kRoundedDown = 1 - 1e-9;
 
 // No plan seen yet.
 constexpr double kNothingYet = kInfinity;
@@ -106,9 +106,9 @@ PerformanceProfile LayerwiseLowerBounds(const ModelSlice& slice,
       // No plan is within the limits, so any bound holds.
       layer = BoundsOfLayer(run.layer, free_island, options, extra);
     }
-    sum.min_gpu_seconds += run.count * layer.min_gpu_seconds * kRounding;
-    sum.min_latency_s += run.count * layer.min_latency_s * kRounding;
-    sum.min_total_bytes += run.count * layer.min_total_bytes * kRounding;
+    sum.min_gpu_seconds += run.count * layer.min_gpu_seconds * kRoundedDown;
+    sum.min_latency_s += run.count * layer.min_latency_s * kRoundedDown;
+    sum.min_total_bytes += run.count * layer.min_total_bytes * kRoundedDown;
   }
   return sum;
 }

@@ -9,7 +9,7 @@ namespace {
 
 // Sums of the same layers differ in their last digits, depending on where they
 // start.
-constexpr double kRounding = 1 + 1e-9;
+constexpr double kRoundedUp = 1 + 1e-9;
 
 // Finds the least bound on the slowest stage, then divides the layers within
 // it.
@@ -39,7 +39,7 @@ class Splitter {
       ends[stage] = end;
       const double share = before_[end] / (stage + 1);
       int begin = end - 1;
-      while (begin > 0 && Seconds(begin, end) * kRounding < share &&
+      while (begin > 0 && Seconds(begin, end) * kRoundedUp < share &&
              Fits(begin - 1, end)) {
         --begin;
       }
@@ -54,7 +54,7 @@ class Splitter {
     return before_[end] - before_[begin];
   }
   bool Fits(int begin, int end) const {
-    return Seconds(begin, end) <= bound_ * kRounding;
+    return Seconds(begin, end) <= bound_ * kRoundedUp;
   }
 
   // Fills every stage from the front up to the bound. If layers are left over,

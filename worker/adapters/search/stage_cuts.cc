@@ -7,8 +7,6 @@
 namespace tangram {
 namespace {
 
-constexpr double kNever = kInfinity;
-
 // Fills a dynamic program from the last stage to the first. at(i, b) is the
 // best value of stages i to the last with the layers from b on:
 //   at(i, b) = min over e > b of join(value(i, b, e), at(i + 1, e))
@@ -33,13 +31,13 @@ class CutTable {
       // The stages from here on hold no more than so many layers.
       first_end = stage;
       while (first_end < problem.num_layers &&
-             at(stage, first_end).value == kNever) {
+             at(stage, first_end).value == kInfinity) {
         ++first_end;
       }
     }
   }
 
-  double best() const { return stopped() ? kNever : entries_[0].value; }
+  double best() const { return stopped() ? kInfinity : entries_[0].value; }
 
   std::vector<int> Ends() const {
     std::vector<int> ends;
@@ -53,7 +51,7 @@ class CutTable {
 
  private:
   struct Entry {
-    double value = kNever;
+    double value = kInfinity;
     int end = 0;  // End of the first of these stages.
   };
 
@@ -119,7 +117,7 @@ std::vector<int> CutsOfLeastSum(const StageCutProblem& problem, double bound_s,
                                 StageCutProblem::OfStage cost) {
   const CutTable table(problem, bound_s, cost,
                        [](double stage, double rest) { return stage + rest; });
-  if (table.best() == kNever) return {};
+  if (table.best() == kInfinity) return {};
   return table.Ends();
 }
 
