@@ -136,6 +136,28 @@ TEST(LeapsFromTest, StaysWithinTheRules) {
   }
 }
 
+TEST(LeapsFromTest, ShardExpertsWhereTheRuntimeDoes) {
+  constexpr Runtime kShards = {.name = "shards",
+                               .expert_parallel = true,
+                               .sharded_experts = true,
+                               .max_zero_stage = 1};
+  constexpr Runtime kPlain = {
+      .name = "plain", .expert_parallel = true, .max_zero_stage = 1};
+  PlanRequest request = TwoIslands();
+  request.model = testing::TestMoeModel(kModelLayers - 2);
+  PipelinePlan plan = FourStages();
+  for (PlacedStage& stage : plan.stages) stage.plan.parallelism.ep_degree = 2;
+  const auto shards = [&](const Runtime& runtime) {
+    return absl::c_any_of(LeapsFrom(request, {.runtime = &runtime}, plan),
+                          [](const PipelinePlan& leap) {
+                            return leap.num_stages() == 4 &&
+                                   leap.stages[0].plan.parallelism.fsep;
+                          });
+  };
+  EXPECT_TRUE(shards(kShards));
+  EXPECT_FALSE(shards(kPlain));
+}
+
 TEST(LeapsFromTest, KnowsNoOtherSchedules) {
   PipelinePlan plan = FourStages();
   plan.warm_up_passes = {4, 3, 2, 1};
