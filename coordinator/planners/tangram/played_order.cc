@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -23,8 +24,10 @@ constexpr int kMostIslandsTold = 5;
 // 50 ms.
 constexpr size_t kMostJointSteps = size_t{1} << 21;
 
-// The most complete pipelines that a dive plays.
+// The most complete pipelines that a dive plays, and the work after which it
+// goes no deeper.
 constexpr size_t kMostDived = 8;
+constexpr int64_t kMaxDiveWork = 1'000'000;
 
 // Units of work: adding a stage to a tail counts as several looks at a slice.
 constexpr int kStageWork = 4;
@@ -44,7 +47,6 @@ struct PlayedOrder::Tail {
   double least_s = 0;    // Lower bound on pipelines that end with it.
   double exchange_s = 0;  // Of the last stage with the first, at least.
   int num_settled = 0;   // Sets that were settled when least_s was found.
-  bool is_done = false;  // A dive has put slices in front of it, or played it.
   TailBound bound;
 };
 
@@ -428,10 +430,10 @@ void PlayedOrder::Settle(uint32_t islands) {
   if (islands < 32) settled_sets_ |= uint32_t{1} << islands;
 }
 
-void PlayedOrder::AddTail(Tail tail) {
-  tail.num_settled = static_cast<int>(settled_.size());
+void PlayedOrder::AddTail(const Tail& tail) {
   queue_.push({tail.least_s, static_cast<int>(tails_.size())});
   tails_.push_back(tail);
+  tails_.back().num_settled = static_cast<int>(settled_.size());
 }
 
 absl::StatusOr<std::optional<PlayedPipeline>> PlayedOrder::Next(
@@ -445,14 +447,16 @@ absl::StatusOr<std::optional<PlayedPipeline>> PlayedOrder::Next(
     }
     if (least_s >= limit_s) return std::nullopt;
     queue_.pop();
-    if (tails_[tail].is_done || !IsWanted(tails_[tail])) continue;
+    if (!IsWanted(tails_[tail])) continue;
     // At the limits, only pipelines that were played are returned.
     is_exact_ = work_ < kMaxPlayedWork && tails_.size() < kMaxPlayedTails;
     if (!is_exact_ || WasRaised(tail)) continue;
     if (tails_[tail].begin == 0) {
       played_.push({Play(tail), tail});
     } else {
-      TANGRAM_RETURN_IF_ERROR(Expand(tail, limit_s, should_stop));
+      TANGRAM_RETURN_IF_ERROR(
+          Expand(tail, limit_s, should_stop,
+                 [this](const Tail& longer) { AddTail(longer); }));
     }
   }
   while (!played_.empty() && played_.top().first < limit_s) {
@@ -476,59 +480,84 @@ PlayedPipeline PlayedOrder::PipelineOf(const Entry& played) const {
           .seconds = seconds};
 }
 
+// The tails of a dive that may go on, the best of each set of islands, and the
+// best complete ones.
+class PlayedOrder::Level {
+ public:
+  void Add(const Tail& tail) {
+    const bool is_complete = tail.begin == 0;
+    std::vector<Tail>& tails = is_complete ? complete_ : of_set_[tail.islands];
+    tails.push_back(tail);
+    const size_t most = is_complete ? kMostDived : size_t{kDiveWidth};
+    if (tails.size() == 2 * most) KeepBest(most, tails);
+  }
+
+  // Takes those that may go on. The complete ones stay.
+  std::vector<Tail> Take() {
+    std::vector<Tail> taken;
+    for (auto& [islands, tails] : of_set_) {
+      KeepBest(kDiveWidth, tails);
+      taken.insert(taken.end(), tails.begin(), tails.end());
+    }
+    of_set_.clear();
+    return taken;
+  }
+
+  const std::vector<Tail>& complete() {
+    KeepBest(kMostDived, complete_);
+    return complete_;
+  }
+
+ private:
+  static void KeepBest(size_t most, std::vector<Tail>& tails) {
+    std::stable_sort(tails.begin(), tails.end(),
+                     [](const Tail& a, const Tail& b) {
+                       return a.least_s < b.least_s;
+                     });
+    if (tails.size() > most) tails.resize(most);
+  }
+
+  std::map<uint32_t, std::vector<Tail>> of_set_;
+  std::vector<Tail> complete_;
+};
+
+// What a dive adds stays out of the queue, as most of it is of no use.
 absl::StatusOr<std::optional<PlayedPipeline>> PlayedOrder::Dive(
     double limit_s, absl::FunctionRef<bool()> should_stop) {
-  std::vector<int> level = BestOfEachSet(0);
-  std::vector<Entry> complete;
-  while (!level.empty()) {
-    const auto first = static_cast<int>(tails_.size());
-    for (const int tail : level) {
-      TANGRAM_RETURN_IF_ERROR(Expand(tail, limit_s, should_stop));
-      tails_[tail].is_done = true;
+  const int64_t work_before = work_;
+  const size_t first = tails_.size();
+  std::vector<int> tails(first);  // Those without a slice.
+  std::iota(tails.begin(), tails.end(), 0);
+  Level level;
+  while (!tails.empty() && work_ - work_before < kMaxDiveWork) {
+    for (const int tail : tails) {
+      TANGRAM_RETURN_IF_ERROR(
+          Expand(tail, limit_s, should_stop,
+                 [&level](const Tail& longer) { level.Add(longer); }));
     }
-    for (int t = first; t < static_cast<int>(tails_.size()); ++t) {
-      if (tails_[t].begin == 0) complete.push_back({tails_[t].least_s, t});
+    tails.clear();
+    for (const Tail& tail : level.Take()) {
+      tails.push_back(static_cast<int>(tails_.size()));
+      tails_.push_back(tail);
     }
-    level = BestOfEachSet(first);
   }
-  PlayBest(std::move(complete));
-  if (played_.empty() || played_.top().first >= limit_s) return std::nullopt;
-  return PipelineOf(played_.top());
-}
-
-// Returns the tails from `first` on that are not complete and have the least
-// bounds: all without a slice, and kDiveWidth of each set of islands.
-std::vector<int> PlayedOrder::BestOfEachSet(int first) const {
-  std::map<uint32_t, std::vector<Entry>> of_set;
-  for (int t = first; t < static_cast<int>(tails_.size()); ++t) {
-    if (tails_[t].begin == 0) continue;
-    of_set[tails_[t].islands].push_back({tails_[t].least_s, t});
+  std::optional<PlayedPipeline> best;
+  for (const Tail& tail : level.complete()) {
+    if (tail.least_s >= (best.has_value() ? best->seconds : limit_s)) break;
+    tails_.push_back(tail);
+    const double seconds = Play(static_cast<int>(tails_.size()) - 1);
+    if (seconds >= (best.has_value() ? best->seconds : limit_s)) continue;
+    best = PipelineOf({seconds, static_cast<int>(tails_.size()) - 1});
   }
-  std::vector<int> best;
-  for (auto& [islands, tails] : of_set) {
-    const size_t most = islands == 0 ? tails.size() : size_t{kDiveWidth};
-    if (tails.size() > most) {
-      std::nth_element(tails.begin(), tails.begin() + kDiveWidth, tails.end());
-      tails.resize(most);
-    }
-    for (const auto& [least_s, tail] : tails) best.push_back(tail);
-  }
+  tails_.resize(first);
+  work_ = work_before;
   return best;
 }
 
-// Plays those with the least bounds.
-void PlayedOrder::PlayBest(std::vector<Entry> complete) {
-  std::sort(complete.begin(), complete.end());
-  if (complete.size() > kMostDived) complete.resize(kMostDived);
-  for (const auto& [least_s, tail] : complete) {
-    tails_[tail].is_done = true;
-    played_.push({Play(tail), tail});
-  }
-}
-
-// Adds every slice in front of a tail, unless a bound rules it out.
+// Calls `add` with every slice in front of a tail, unless a bound rules it out.
 absl::Status PlayedOrder::Expand(int tail, double limit_s,
-                                 absl::FunctionRef<bool()> should_stop) {
+                                 absl::FunctionRef<bool()> should_stop,
+                                 absl::FunctionRef<void(const Tail&)> add) {
   const Tail rest = tails_[tail];  // tails_ grows.
   Composer& composer = *composers_[rest.problem];
   const PlayedProblem& problem = problems_[rest.problem];
@@ -550,7 +579,7 @@ absl::Status PlayedOrder::Expand(int tail, double limit_s,
       if (longer.begin == 0 && longer.bound.num_stages < problem.min_stages) {
         continue;
       }
-      if (longer.least_s < limit_s && IsWanted(longer)) AddTail(longer);
+      if (longer.least_s < limit_s && IsWanted(longer)) add(longer);
     }
   }
   work_ += composer.work() - work_before;

@@ -109,8 +109,8 @@ class PlayedOrder {
 
   // Looks for a fast pipeline with a beam of kDiveWidth tails for each number
   // of slices and each set of islands. Returns the fastest of some that it
-  // plays, if it takes less than `limit_s`. Next goes on from there, and may
-  // return the same pipeline again.
+  // plays, if it takes less than `limit_s`. Call it before Next, which returns
+  // the same pipeline again.
   absl::StatusOr<std::optional<PlayedPipeline>> Dive(
       double limit_s, absl::FunctionRef<bool()> should_stop);
 
@@ -126,6 +126,7 @@ class PlayedOrder {
 
  private:
   class Composer;
+  class Level;
   struct Tail;
   // Seconds, and the index of the tail. The least comes first.
   using Entry = std::pair<double, int>;
@@ -133,13 +134,12 @@ class PlayedOrder {
       std::priority_queue<Entry, std::vector<Entry>, std::greater<>>;
 
   absl::Status Expand(int tail, double limit_s,
-                      absl::FunctionRef<bool()> should_stop);
+                      absl::FunctionRef<bool()> should_stop,
+                      absl::FunctionRef<void(const Tail&)> add);
   void Begin(double limit_s, bool is_tight);
   std::optional<PlayedPipeline> TakePlayed();
-  std::vector<int> BestOfEachSet(int first) const;
-  void PlayBest(std::vector<Entry> complete);
   PlayedPipeline PipelineOf(const Entry& played) const;
-  void AddTail(Tail tail);
+  void AddTail(const Tail& tail);
   bool WasRaised(int index);
   double Play(int tail);
   bool IsWanted(const Tail& tail) const;
