@@ -2,397 +2,27 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "common/base/infinity.h"
 #include "common/base/status_macros.h"
-#include "coordinator/planners/tangram/played_prefixes.h"
-#include "coordinator/planners/tangram/simulated_bound.h"
+#include "coordinator/planners/tangram/played_composer.h"
 
 namespace tangram {
 namespace {
 
-// Beyond this many islands, the bounds on the atoms in front of a tail do not
-// tell sets of islands apart. 2^5 sets are quick to go through, and a set of
-// sets fits 32 bits.
-constexpr int kMostIslandsTold = 5;
-
-// Joint bounds tell sets of islands apart if that takes at most so many steps,
-// 50 ms.
-constexpr size_t kMostJointSteps = size_t{1} << 21;
-
-// The most complete pipelines that a dive plays.
+// The most complete pipelines that a dive plays, and the work after which it
+// goes no deeper.
 constexpr size_t kMostDived = 8;
+constexpr int64_t kMaxDiveWork = 1'000'000;
 
-// Units of work: adding a stage to a tail counts as several looks at a slice.
-constexpr int kStageWork = 4;
 // About 0.2 ms (kMaxPlayedWork).
 constexpr int64_t kWorkBetweenPolls = 1 << 14;
 
 }  // namespace
-
-// A partial pipeline over atoms [begin, n).
-struct PlayedOrder::Tail {
-  int problem = 0;
-  int begin = 0;
-  uint32_t islands = 0;  // In use, a bit each.
-  int slice = -1;        // The first slice; -1: no slice yet.
-  int rest = -1;         // The tail behind it.
-  int last = -1;         // The last slice.
-  double least_s = 0;    // Lower bound on pipelines that end with it.
-  double exchange_s = 0;  // Of the last stage with the first, at least.
-  int num_settled = 0;   // Sets that were settled when least_s was found.
-  bool is_done = false;  // A dive has put slices in front of it, or played it.
-  TailBound bound;
-};
-
-// Bounds and slices of one problem.
-class PlayedOrder::Composer {
- public:
-  // `settled` has a bit for each set of islands that is not wanted any more. It
-  // must outlive this object.
-  Composer(const PlayedProblem& problem, double limit_s,
-           const uint32_t& settled)
-      : problem_(problem),
-        settled_(settled),
-        least_exchange_s_(problem.plans.size(), -1),
-        ending_at_(problem.num_atoms + 1) {
-    for (const PlayedPlan& plan : problem.plans)
-      plans_.push_back(AloneOf(plan));
-    for (int s = 0; s < static_cast<int>(problem.slices.size()); ++s) {
-      const PlayedSlice& slice = problem.slices[s];
-      if (plans_[slice.plan].busiest_s >= limit_s) continue;
-      ending_at_[slice.atoms.end].push_back(s);
-    }
-    BoundPrefixes();
-    for (const std::vector<int>& slices : ending_at_) AddGroups(slices);
-  }
-
-  // Slices on the same atoms and island, and the least of their bounds.
-  struct Group {
-    int begin = 0;
-    int island = 0;
-    double latency_s = kInfinity;
-    double busiest_s = kInfinity;
-    std::vector<int> slices;  // Ascending.
-  };
-  const std::vector<Group>& ending_at(int atom) const { return groups_[atom]; }
-  int64_t work() const { return work_; }
-
-  // Returns a quick lower bound on all pipelines.
-  double QuickSeconds() const {
-    double least_s = kInfinity;
-    ForWanted(0, [&](uint32_t all) {
-      const Prefix& prefix = prefixes_[problem_.num_atoms][all];
-      least_s = std::min(least_s, std::max(prefix.busiest_s, prefix.latency_s));
-    });
-    return kRounding * least_s;
-  }
-
-  // Makes the bounds of the functions below tight.
-  void BoundJointly(double least_s, double limit_s) {
-    const size_t num_ends = problem_.num_atoms + 1;
-    size_t num_slices = 0;
-    std::vector<std::vector<SliceBound>> beginning(num_ends);
-    std::vector<std::vector<SliceBound>> ending(num_ends);
-    for (const std::vector<int>& slices : ending_at_) {
-      num_slices += slices.size();
-      for (const int index : slices) {
-        const SliceBound bound = BoundOf(problem_.slices[index]);
-        beginning[bound.atoms.begin].push_back(bound);
-        ending[bound.atoms.end].push_back(bound);
-      }
-    }
-    joint_tells_ =
-        tells_islands() && num_slices * (AllIslands() + 1) <= kMostJointSteps;
-    const BoundProblem problem{.num_atoms = problem_.num_atoms,
-                               .num_islands = problem_.num_islands,
-                               .num_microbatches = problem_.num_microbatches,
-                               .tells_islands = joint_tells_,
-                               .least_transfers = problem_.least_transfers};
-    const PlayedSuffixes suffixes(problem, beginning);
-    joint_.emplace(problem, ending, suffixes, least_s, limit_s);
-    work_ += suffixes.steps() + joint_->steps();
-  }
-
-  // Returns a lower bound on the pipelines of wanted sets of islands that end
-  // with `tail`. Infinite if there is none.
-  double LeastSeconds(const Tail& tail) {
-    if (tail.begin == 0) return kRounding * tail.bound.iteration_s;
-    const int front = tail.slice < 0 ? problem_.num_islands
-                                     : problem_.slices[tail.slice].island;
-    return kRounding * (LeastSeconds(tail.begin, tail.islands, front,
-                                     tail.bound.passes_s) +
-                        tail.exchange_s);
-  }
-
-  // Returns a quick lower bound on pipelines in which a slice of the group, or
-  // one of its slices, comes before `tail`. Infinite if there is none.
-  double QuickSeconds(const Group& group, const Tail& tail) {
-    const uint32_t own = uint32_t{1} << group.island;
-    if ((tail.islands & own) != 0) return kInfinity;
-    return QuickSeconds(
-        InFrontOf(group.begin, tail.islands | own, group.island),
-        group.latency_s, group.busiest_s, tail);
-  }
-  double QuickSeconds(const PlayedSlice& slice, const Tail& tail) {
-    if (problem_.plans[slice.plan].max_trailing_stages <
-        tail.bound.num_stages) {
-      return kInfinity;
-    }
-    const uint32_t islands = tail.islands | uint32_t{1} << slice.island;
-    const SliceBound& alone = plans_[slice.plan];
-    return QuickSeconds(InFrontOf(slice.atoms.begin, islands, slice.island),
-                        alone.latency_s, alone.busiest_s, tail);
-  }
-
-  // Returns the tail of `slice` in front of `tail`.
-  Tail Prepend(int slice_index, const Tail& tail, int tail_index) {
-    const PlayedSlice& slice = problem_.slices[slice_index];
-    const std::vector<StageTimes>& stages = problem_.plans[slice.plan].stages;
-    work_ += kStageWork * static_cast<int64_t>(stages.size());
-    Tail longer{.problem = tail.problem,
-                .begin = slice.atoms.begin,
-                .islands = tail.islands | uint32_t{1} << slice.island,
-                .slice = slice_index,
-                .rest = tail_index,
-                .last = tail.slice < 0 ? slice_index : tail.last,
-                .exchange_s = tail.exchange_s,
-                .bound = tail.bound};
-    if (longer.begin == 0) {
-      longer.exchange_s = ExchangeSeconds(longer);
-    } else if (tail.slice < 0) {
-      longer.exchange_s = LeastExchangeSeconds(slice);
-    }
-    StageTimes last = stages.back();
-    if (tail.slice >= 0) {
-      problem_.set_transfers(slice, problem_.slices[tail.slice], last);
-    }
-    for (size_t s = stages.size(); s-- > 0;) {
-      const StageTimes& stage = s + 1 == stages.size() ? last : stages[s];
-      const bool closes = s == 0 && longer.begin == 0;
-      longer.bound =
-          PrependStage(closes ? Closing(stage, longer.exchange_s) : stage,
-                       longer.bound, problem_.num_microbatches);
-    }
-    longer.least_s = LeastSeconds(longer);
-    return longer;
-  }
-
-  // Returns a first stage with its exchange.
-  static StageTimes Closing(StageTimes first, double exchange_s) {
-    first.sync_s += exchange_s;
-    return first;
-  }
-
-  // Returns the exchange of a complete pipeline.
-  double ExchangeSeconds(const Tail& tail) const {
-    const PlayedSlice& first = problem_.slices[tail.slice];
-    const bool is_one_stage = tail.slice == tail.last &&
-                              problem_.plans[first.plan].stages.size() == 1;
-    if (!problem_.exchange_s || is_one_stage) return 0;
-    return problem_.exchange_s(first, problem_.slices[tail.last]);
-  }
-
- private:
-  double LeastExchangeSeconds(const PlayedSlice& last) {
-    if (!problem_.least_exchange_s) return 0;
-    double& least_s = least_exchange_s_[last.plan];
-    if (least_s < 0) least_s = problem_.least_exchange_s(last);
-    return least_s;
-  }
-
-  // The least latency and busiest time of some first atoms on some islands.
-  struct Prefix {
-    double latency_s = kInfinity;
-    double busiest_s = kInfinity;
-  };
-  // The least over all wanted sets, when `settled` were not wanted.
-  struct Wanted {
-    Prefix least;
-    uint32_t settled = 0;
-    bool is_known = false;
-  };
-
-  // Returns the bounds of a plan, wherever it is placed.
-  SliceBound AloneOf(const PlayedPlan& plan) const {
-    const StageTimes& first = plan.stages.front();
-    const auto num_stages = static_cast<int>(plan.stages.size());
-    SliceBound alone{.num_stages = num_stages,
-                     .closing_s = first.sync_s + first.optimizer_s};
-    double to_end_s = 0;  // The busiest stage and those before it.
-    for (int s = 0; s < num_stages; ++s) {
-      const StageTimes& stage = plan.stages[s];
-      const double seconds = stage.forward_s + stage.backward_s;
-      const double busy_s =
-          alone.latency_s + problem_.num_microbatches * seconds;
-      if (busy_s > alone.busiest_s || s == 0) {
-        alone.busiest_s = busy_s;
-        alone.stage_s = seconds;
-        alone.before_s = alone.latency_s;
-        alone.stages_to_end = num_stages - s;
-        to_end_s = alone.latency_s + seconds;
-      }
-      alone.latency_s += seconds + stage.send_forward_s + stage.send_backward_s;
-    }
-    alone.behind_s = alone.latency_s - to_end_s;
-    return alone;
-  }
-
-  SliceBound BoundOf(const PlayedSlice& slice) const {
-    SliceBound bound = plans_[slice.plan];
-    bound.atoms = slice.atoms;
-    bound.island = slice.island;
-    return bound;
-  }
-
-  bool tells_islands() const {
-    return problem_.num_islands <= kMostIslandsTold;
-  }
-  uint32_t AllIslands() const {
-    return tells_islands() ? (uint32_t{1} << problem_.num_islands) - 1 : 0;
-  }
-  // Calls `visit` with each set of islands in front of a tail on `islands` that
-  // makes a wanted set with it.
-  template <typename Visit>
-  void ForWanted(uint32_t islands, const Visit& visit) const {
-    if (!tells_islands()) return visit(uint32_t{0});
-    const uint32_t free = AllIslands() & ~islands;
-    for (uint32_t front = free;; front = (front - 1) & free) {
-      if ((settled_ >> (front | islands) & 1) == 0) visit(front);
-      if (front == 0) return;
-    }
-  }
-
-  // Returns the least latency and the least busiest time of atoms [0, begin) in
-  // front of a tail on `islands`, the first of which is `front`.
-  const Prefix& InFrontOf(int begin, uint32_t islands, int front) {
-    const uint32_t key = tells_islands() ? islands : 0;
-    Wanted& wanted = wanted_[begin][key * problem_.num_islands + front];
-    if (wanted.is_known && wanted.settled == settled_) return wanted.least;
-    wanted = {.settled = settled_, .is_known = true};
-    ForWanted(key, [&](uint32_t before) {
-      Prefix& least = wanted.least;
-      const double latency_s =
-          joint_.has_value() ? JointLatencyOf(begin, before, front).back()
-                             : prefixes_[begin][before].latency_s;
-      least.latency_s = std::min(least.latency_s, latency_s);
-      least.busiest_s =
-          std::min(least.busiest_s, prefixes_[begin][before].busiest_s);
-    });
-    return wanted.least;
-  }
-
-  const PlayedPrefixes::Row& JointLatencyOf(int begin, uint32_t before,
-                                            int front) const {
-    return joint_->LatencyOf(begin, joint_tells_ ? before : 0, front);
-  }
-
-  static double QuickSeconds(const Prefix& prefix, double latency_s,
-                             double busiest_s, const Tail& tail) {
-    return kRounding *
-           (std::max({prefix.busiest_s, prefix.latency_s + busiest_s,
-                      prefix.latency_s + latency_s + tail.bound.passes_s}) +
-            tail.exchange_s);
-  }
-
-  // Adds the groups of slices that end at the next atom.
-  void AddGroups(const std::vector<int>& slices) {
-    std::vector<Group>& groups = groups_.emplace_back();
-    std::map<std::pair<int, int>, size_t> known;  // By first atom and island.
-    for (const int index : slices) {
-      const PlayedSlice& slice = problem_.slices[index];
-      const auto [it, is_new] =
-          known.try_emplace({slice.atoms.begin, slice.island}, groups.size());
-      if (is_new) {
-        groups.push_back({.begin = slice.atoms.begin, .island = slice.island});
-      }
-      Group& group = groups[it->second];
-      const SliceBound& alone = plans_[slice.plan];
-      group.latency_s = std::min(group.latency_s, alone.latency_s);
-      group.busiest_s = std::min(group.busiest_s, alone.busiest_s);
-      group.slices.push_back(index);
-    }
-  }
-
-  // With V the passes of a tail on `islands` whose first slice is on island
-  // `front`, the least over wanted sets U and levels j of
-  //
-  //   max(w(begin, U), T_{j−1}, λ(begin, U, front, T_j) + V).
-  double LeastSeconds(int begin, uint32_t islands, int front,
-                      double passes_s) const {
-    double least_s = kInfinity;
-    ForWanted(tells_islands() ? islands : 0, [&](uint32_t before) {
-      if (!joint_.has_value()) {
-        const Prefix& prefix = prefixes_[begin][before];
-        least_s = std::min(least_s, std::max(prefix.busiest_s,
-                                             prefix.latency_s + passes_s));
-        return;
-      }
-      const PlayedPrefixes::Row& latency = JointLatencyOf(begin, before, front);
-      const double busiest_s = prefixes_[begin][before].busiest_s;
-      for (int j = 0; j < PlayedPrefixes::kLevels; ++j) {
-        const double busy_s = std::max(busiest_s, joint_->SlowerThan(j));
-        if (busy_s >= least_s) break;
-        least_s = std::min(least_s, std::max(busy_s, latency[j] + passes_s));
-      }
-    });
-    return least_s;
-  }
-
-  // With l(a, U) and w(a, U) for atoms [0, a) on exactly the islands U, over
-  // slices [b, a) on island i ∈ U:
-  //
-  //   l(0, ∅) = w(0, ∅) = 0
-  //   l(a, U) = min l(b, U \ {i}) + latency
-  //   w(a, U) = min max(w(b, U \ {i}), l(b, U \ {i}) + busiest),
-  //
-  // and the closing of the first slice in both.
-  void BoundPrefixes() {
-    prefixes_.assign(problem_.num_atoms + 1,
-                     std::vector<Prefix>(AllIslands() + 1));
-    wanted_.assign(
-        problem_.num_atoms + 1,
-        std::vector<Wanted>((AllIslands() + 1) * problem_.num_islands));
-    prefixes_[0][0] = {0, 0};
-    for (int end = 1; end <= problem_.num_atoms; ++end) {
-      for (const int index : ending_at_[end]) {
-        const PlayedSlice& slice = problem_.slices[index];
-        const SliceBound& alone = plans_[slice.plan];
-        const uint32_t own =
-            tells_islands() ? uint32_t{1} << slice.island : uint32_t{0};
-        for (uint32_t u = 0; u <= AllIslands(); ++u) {
-          if ((u & own) != own) continue;
-          const Prefix& before = prefixes_[slice.atoms.begin][u & ~own];
-          Prefix& prefix = prefixes_[end][u];
-          const double before_s =
-              before.latency_s + (slice.atoms.begin == 0 ? alone.closing_s : 0);
-          prefix.latency_s =
-              std::min(prefix.latency_s, before_s + alone.latency_s);
-          prefix.busiest_s =
-              std::min(prefix.busiest_s,
-                       std::max(before.busiest_s, before_s + alone.busiest_s));
-        }
-        work_ += AllIslands() + 1;
-      }
-    }
-  }
-
-  const PlayedProblem& problem_;
-  const uint32_t& settled_;
-  std::vector<SliceBound> plans_;              // Without a place.
-  std::vector<double> least_exchange_s_;       // [plan]; -1: not known yet.
-  std::vector<std::vector<int>> ending_at_;    // [atom]: slices.
-  std::vector<std::vector<Group>> groups_;     // [atom]: the same.
-  std::vector<std::vector<Prefix>> prefixes_;  // [atoms][islands].
-  // [atoms][islands of the tail · num_islands + the first of them].
-  std::vector<std::vector<Wanted>> wanted_;
-  std::optional<PlayedPrefixes> joint_;
-  bool joint_tells_ = false;  // Whether its sets of islands are told apart.
-  int64_t work_ = 0;
-};
 
 PlayedOrder::PlayedOrder(std::vector<PlayedProblem> problems, double limit_s)
     : problems_(std::move(problems)), least_s_(problems_.size()) {
@@ -428,10 +58,10 @@ void PlayedOrder::Settle(uint32_t islands) {
   if (islands < 32) settled_sets_ |= uint32_t{1} << islands;
 }
 
-void PlayedOrder::AddTail(Tail tail) {
-  tail.num_settled = static_cast<int>(settled_.size());
+void PlayedOrder::AddTail(const Tail& tail) {
   queue_.push({tail.least_s, static_cast<int>(tails_.size())});
   tails_.push_back(tail);
+  tails_.back().num_settled = static_cast<int>(settled_.size());
 }
 
 absl::StatusOr<std::optional<PlayedPipeline>> PlayedOrder::Next(
@@ -445,14 +75,16 @@ absl::StatusOr<std::optional<PlayedPipeline>> PlayedOrder::Next(
     }
     if (least_s >= limit_s) return std::nullopt;
     queue_.pop();
-    if (tails_[tail].is_done || !IsWanted(tails_[tail])) continue;
+    if (!IsWanted(tails_[tail])) continue;
     // At the limits, only pipelines that were played are returned.
     is_exact_ = work_ < kMaxPlayedWork && tails_.size() < kMaxPlayedTails;
     if (!is_exact_ || WasRaised(tail)) continue;
     if (tails_[tail].begin == 0) {
       played_.push({Play(tail), tail});
     } else {
-      TANGRAM_RETURN_IF_ERROR(Expand(tail, limit_s, should_stop));
+      TANGRAM_RETURN_IF_ERROR(
+          Expand(tail, limit_s, should_stop,
+                 [this](const Tail& longer) { AddTail(longer); }));
     }
   }
   while (!played_.empty() && played_.top().first < limit_s) {
@@ -476,59 +108,83 @@ PlayedPipeline PlayedOrder::PipelineOf(const Entry& played) const {
           .seconds = seconds};
 }
 
+// The tails of a dive that may go on, the best of each set of islands, and the
+// best complete ones.
+class PlayedOrder::Level {
+ public:
+  void Add(const Tail& tail) {
+    const bool is_complete = tail.begin == 0;
+    std::vector<Tail>& tails = is_complete ? complete_ : of_set_[tail.islands];
+    tails.push_back(tail);
+    const size_t most = is_complete ? kMostDived : size_t{kDiveWidth};
+    if (tails.size() == 2 * most) KeepBest(most, tails);
+  }
+
+  // Takes those that may go on. The complete ones stay.
+  std::vector<Tail> Take() {
+    std::vector<Tail> taken;
+    for (auto& [islands, tails] : of_set_) {
+      KeepBest(kDiveWidth, tails);
+      taken.insert(taken.end(), tails.begin(), tails.end());
+    }
+    of_set_.clear();
+    return taken;
+  }
+
+  const std::vector<Tail>& complete() {
+    KeepBest(kMostDived, complete_);
+    return complete_;
+  }
+
+ private:
+  static void KeepBest(size_t most, std::vector<Tail>& tails) {
+    std::stable_sort(
+        tails.begin(), tails.end(),
+        [](const Tail& a, const Tail& b) { return a.least_s < b.least_s; });
+    if (tails.size() > most) tails.resize(most);
+  }
+
+  std::map<uint32_t, std::vector<Tail>> of_set_;
+  std::vector<Tail> complete_;
+};
+
+// The tails of a dive stay out of the queue, as most of them are of no use.
 absl::StatusOr<std::optional<PlayedPipeline>> PlayedOrder::Dive(
     double limit_s, absl::FunctionRef<bool()> should_stop) {
-  std::vector<int> level = BestOfEachSet(0);
-  std::vector<Entry> complete;
-  while (!level.empty()) {
-    const auto first = static_cast<int>(tails_.size());
-    for (const int tail : level) {
-      TANGRAM_RETURN_IF_ERROR(Expand(tail, limit_s, should_stop));
-      tails_[tail].is_done = true;
+  const int64_t work_before = work_;
+  const size_t first = tails_.size();
+  std::vector<int> tails(first);  // Those without a slice.
+  std::iota(tails.begin(), tails.end(), 0);
+  Level level;
+  while (!tails.empty() && work_ - work_before < kMaxDiveWork) {
+    for (const int tail : tails) {
+      TANGRAM_RETURN_IF_ERROR(
+          Expand(tail, limit_s, should_stop,
+                 [&level](const Tail& longer) { level.Add(longer); }));
     }
-    for (int t = first; t < static_cast<int>(tails_.size()); ++t) {
-      if (tails_[t].begin == 0) complete.push_back({tails_[t].least_s, t});
+    tails.clear();
+    for (const Tail& tail : level.Take()) {
+      tails.push_back(static_cast<int>(tails_.size()));
+      tails_.push_back(tail);
     }
-    level = BestOfEachSet(first);
   }
-  PlayBest(std::move(complete));
-  if (played_.empty() || played_.top().first >= limit_s) return std::nullopt;
-  return PipelineOf(played_.top());
-}
-
-// Returns the tails from `first` on that are not complete and have the least
-// bounds: all without a slice, and kDiveWidth of each set of islands.
-std::vector<int> PlayedOrder::BestOfEachSet(int first) const {
-  std::map<uint32_t, std::vector<Entry>> of_set;
-  for (int t = first; t < static_cast<int>(tails_.size()); ++t) {
-    if (tails_[t].begin == 0) continue;
-    of_set[tails_[t].islands].push_back({tails_[t].least_s, t});
+  std::optional<PlayedPipeline> best;
+  for (const Tail& tail : level.complete()) {
+    if (tail.least_s >= (best.has_value() ? best->seconds : limit_s)) break;
+    tails_.push_back(tail);
+    const double seconds = Play(static_cast<int>(tails_.size()) - 1);
+    if (seconds >= (best.has_value() ? best->seconds : limit_s)) continue;
+    best = PipelineOf({seconds, static_cast<int>(tails_.size()) - 1});
   }
-  std::vector<int> best;
-  for (auto& [islands, tails] : of_set) {
-    const size_t most = islands == 0 ? tails.size() : size_t{kDiveWidth};
-    if (tails.size() > most) {
-      std::nth_element(tails.begin(), tails.begin() + kDiveWidth, tails.end());
-      tails.resize(most);
-    }
-    for (const auto& [least_s, tail] : tails) best.push_back(tail);
-  }
+  tails_.resize(first);
+  work_ = work_before;
   return best;
 }
 
-// Plays those with the least bounds.
-void PlayedOrder::PlayBest(std::vector<Entry> complete) {
-  std::sort(complete.begin(), complete.end());
-  if (complete.size() > kMostDived) complete.resize(kMostDived);
-  for (const auto& [least_s, tail] : complete) {
-    tails_[tail].is_done = true;
-    played_.push({Play(tail), tail});
-  }
-}
-
-// Adds every slice in front of a tail, unless a bound rules it out.
+// Calls `add` with every slice in front of a tail, unless a bound rules it out.
 absl::Status PlayedOrder::Expand(int tail, double limit_s,
-                                 absl::FunctionRef<bool()> should_stop) {
+                                 absl::FunctionRef<bool()> should_stop,
+                                 absl::FunctionRef<void(const Tail&)> add) {
   const Tail rest = tails_[tail];  // tails_ grows.
   Composer& composer = *composers_[rest.problem];
   const PlayedProblem& problem = problems_[rest.problem];
@@ -550,7 +206,7 @@ absl::Status PlayedOrder::Expand(int tail, double limit_s,
       if (longer.begin == 0 && longer.bound.num_stages < problem.min_stages) {
         continue;
       }
-      if (longer.least_s < limit_s && IsWanted(longer)) AddTail(longer);
+      if (longer.least_s < limit_s && IsWanted(longer)) add(longer);
     }
   }
   work_ += composer.work() - work_before;

@@ -24,8 +24,8 @@ class SharedStageTimes {
   };
 
   virtual ~SharedStageTimes() = default;
-  // Returns the times of `key`, or null if they are not known. They stay as long
-  // as this object.
+  // Returns the times of `key`, or null if they are not known. They stay as
+  // long as this object.
   virtual const std::vector<StageTimes>* Find(const Key& key) = 0;
   // May keep them. Returns those that it keeps, or null.
   virtual const std::vector<StageTimes>* Insert(

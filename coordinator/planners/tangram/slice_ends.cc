@@ -28,7 +28,7 @@ int IndexOf(const EndStage& stage, std::vector<EndStage>& stages) {
 }  // namespace
 
 SliceEnds::Ends SliceEnds::Add(const SlicePlan& plan, int island) {
-  int first_gpu = 0;  // Of the last stage.
+  int first_gpu = 0;  // The last stage's.
   for (size_t stage = 0; stage + 1 < plan.stages.size(); ++stage) {
     first_gpu += plan.stages[stage].plan.parallelism.num_gpus();
   }
@@ -65,9 +65,9 @@ const SliceEnds::Boundary& SliceEnds::BoundaryOf(int atom, int from_island,
   std::vector<Boundary>& boundaries = boundaries_[times_->FirstAlike(atom)];
   boundaries.resize(num_islands * num_islands);
   Boundary& boundary = boundaries[from_island * num_islands + to_island];
-  const bool is_known = boundary.transfers.size() ==
-                        islands_[from_island].last.size() *
-                            islands_[to_island].first.size();
+  const bool is_known =
+      boundary.transfers.size() ==
+      islands_[from_island].last.size() * islands_[to_island].first.size();
   if (!is_known) boundary = MakeBoundary(atom, from_island, to_island);
   return boundary;
 }

@@ -22,7 +22,8 @@ class SliceEnds {
   SliceEnds(int microbatch, int num_islands, SliceTimes& times)
       : microbatch_(microbatch), times_(&times), islands_(num_islands) {}
 
-  // Numbers of the first and the last stage of a plan among those of its island.
+  // Numbers of the first and the last stage of a plan among those of its
+  // island.
   struct Ends {
     int first = 0;
     int last = 0;

@@ -59,7 +59,7 @@ class SliceTimes {
   // The first or the last stage of a slice.
   struct EndStage {
     int island = 0;
-    int first_gpu = 0;  // Of the island.
+    int first_gpu = 0;  // The island's number of it.
     int num_gpus = 0;
     int replicas = 1;
     auto operator<=>(const EndStage&) const = default;

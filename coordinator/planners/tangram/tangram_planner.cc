@@ -251,7 +251,7 @@ class TangramSearch : public PlanSearch {
   std::set<std::vector<ChosenSlice>> refused_;
   std::set<std::vector<ChosenSlice>> improvements_;  // Proposed by Improve.
   bool last_settles_ = false;  // Whether the last of them settles its islands.
-  size_t last_ = 0;  // Index of the first of the last proposals.
+  size_t last_ = 0;            // Index of the first of the last proposals.
 };
 
 class TangramPlanner : public Planner {

@@ -89,8 +89,8 @@ double PlayedSeconds(const PlayedProblem& problem,
     }
   }
   if (problem.exchange_s && stages.size() > 1) {
-    const double exchange_s = ExchangeSeconds(
-        problem.slices[pipeline.front()], problem.slices[pipeline.back()]);
+    const double exchange_s = ExchangeSeconds(problem.slices[pipeline.front()],
+                                              problem.slices[pipeline.back()]);
     stages.front().sync_s += exchange_s;
     stages.back().sync_s += exchange_s;
   }
@@ -185,8 +185,8 @@ TEST(PlayedOrderTest, ADiveLosesNoComposition) {
     if (!dived.has_value()) continue;
     EXPECT_EQ(PlayedSeconds(problems[dived->problem], dived->slices),
               dived->seconds);
-    EXPECT_TRUE(std::binary_search(expected.begin(), expected.end(),
-                                   dived->seconds));
+    EXPECT_TRUE(
+        std::binary_search(expected.begin(), expected.end(), dived->seconds));
     found_best += dived->seconds == expected.front() ? 1 : 0;
     // Bounds of a lower limit, or the same ones.
     double limit_s = kEveryTime;

@@ -27,12 +27,12 @@ PlanRequest TwoIslands(bool has_tied_matrix) {
   slow.peak_flops.fp16 = 40e12;
   PlanRequest request{
       .cluster = testing::TestCluster(
-              {{.name = "fast",
-                .num_nodes = 2,
-                .gpus_per_node = 2,
-                .device = testing::TestDevice("FAST")},
-               {.name = "slow", .gpus_per_node = 4, .device = slow}},
-              2e9),
+          {{.name = "fast",
+            .num_nodes = 2,
+            .gpus_per_node = 2,
+            .device = testing::TestDevice("FAST")},
+           {.name = "slow", .gpus_per_node = 4, .device = slow}},
+          2e9),
       .model = testing::TestModel(5),
       .training = testing::TestTraining(8)};
   for (LayerSpec* layer :
