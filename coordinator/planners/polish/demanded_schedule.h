@@ -29,9 +29,8 @@ absl::StatusOr<PipelinePlan> FitAsDemanded(const PlanRequest& request,
 //  - Without the sharding that the runtime made another. One that lacks ZeRO 1
 //    has ZeRO 2 instead, which reduces gradients after each microbatch.
 //  - Under GPipe, if the runtime runs it and the request demands no schedule.
-//  It
-//    overlaps transfers that 1F1B waits for, so it runs pipelines over slow
-//    links that are of no use otherwise.
+//    GPipe overlaps transfers that 1F1B waits for, so it runs pipelines over
+//    slow links that are of no use otherwise.
 std::vector<PipelinePlan> OtherFits(const PlanRequest& request,
                                     const PipelineRules& rules,
                                     const PipelinePlan& plan,
