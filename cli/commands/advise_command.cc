@@ -14,6 +14,7 @@
 #include "cli/commands/frontier_terms.h"
 #include "cli/files/input_file.h"
 #include "cli/files/plan_files.h"
+#include "cli/print/answer_json.h"
 #include "cli/print/frontier_json.h"
 #include "cli/print/table.h"
 #include "common/base/format.h"
@@ -23,7 +24,6 @@
 #include "common/sim/evaluate_plan.h"
 #include "coordinator/planners/frontier/staircase.h"
 #include "formats/config/limit_nodes.h"
-#include "nlohmann/json.hpp"
 
 namespace tangram {
 namespace {
@@ -335,11 +335,7 @@ CommandResult Run(const AdviseOptions& options, Console& console) {
     if (!as_json && !options.frontier_files.empty()) console.out << "\n";
     if (!as_json) PrintLimits(limits, console);
   }
-  if (as_json) {
-    console.out << view.dump(2, ' ', /*ensure_ascii=*/false,
-                             Json::error_handler_t::replace)
-                << "\n";
-  }
+  if (as_json) PrintJson(view, console);
   return ExitCode::kOk;
 }
 

@@ -11,14 +11,15 @@
 #include "formats/config/training_names.h"
 
 namespace tangram {
-
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 void PrintAsJson(const Cluster& cluster, const std::vector<Island>& islands,
                  Console& console) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  Json list = Json::array();
   for (const Island& island : islands) {
-    nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
+    Json nodes = Json::array();
     for (const int node : island.nodes) {
       nodes.push_back(cluster.nodes[node].name);
     }
@@ -35,7 +36,7 @@ void PrintAsJson(const Cluster& cluster, const std::vector<Island>& islands,
           spec.num_nodes > 1 ? spec.inter_node.bandwidth_bytes_per_s : 0},
          {"reason", island.reason}});
   }
-  nlohmann::ordered_json assumptions = nlohmann::ordered_json::array();
+  Json assumptions = Json::array();
   for (const Assumption& assumption : cluster.assumptions) {
     assumptions.push_back({{"field", assumption.field},
                            {"value", assumption.value},

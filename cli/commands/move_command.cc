@@ -7,15 +7,17 @@
 #include "absl/strings/str_cat.h"
 #include "cli/commands/commands.h"
 #include "cli/files/plan_files.h"
+#include "cli/print/answer_json.h"
 #include "cli/print/plan_figures.h"
 #include "cli/print/table.h"
 #include "common/base/format.h"
 #include "common/base/status_macros.h"
 #include "common/change/plan_move.h"
-#include "nlohmann/json.hpp"
 
 namespace tangram {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 absl::StatusOr<PlanFile> ReadWithPlan(const std::string& file) {
   TANGRAM_ASSIGN_OR_RETURN(PlanFile plan, ReadAndEvaluate(file));
@@ -93,7 +95,7 @@ void PrintMove(const PlanMove& move, Console& console) {
 }
 
 void PrintMoveAsJson(const PlanMove& move, Console& console) {
-  nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
+  Json nodes = Json::array();
   for (const NodeMove& node : move.nodes) {
     nodes.push_back({{"node", node.node},
                      {"kept_bytes", node.kept_bytes},
@@ -102,24 +104,21 @@ void PrintMoveAsJson(const PlanMove& move, Console& console) {
                      {"out_bytes", node.out_bytes},
                      {"checkpoint_bytes", node.checkpoint_bytes}});
   }
-  nlohmann::ordered_json transfers = nlohmann::ordered_json::array();
+  Json transfers = Json::array();
   for (const NodeTransfer& transfer : move.transfers) {
     transfers.push_back({{"from", transfer.from},
                          {"to", transfer.to},
                          {"bytes", transfer.bytes}});
   }
-  const nlohmann::ordered_json view = {
-      {"format_version", "tangram.move/v1"},
-      {"needed_bytes", move.needed_bytes},
-      {"kept_bytes", move.kept_bytes},
-      {"moved_bytes", move.moved_bytes},
-      {"checkpoint_bytes", move.checkpoint_bytes},
-      {"seconds", move.seconds},
-      {"nodes", std::move(nodes)},
-      {"transfers", std::move(transfers)}};
-  console.out << view.dump(2, ' ', /*ensure_ascii=*/false,
-                           nlohmann::ordered_json::error_handler_t::replace)
-              << "\n";
+  const Json view = {{"format_version", "tangram.move/v1"},
+                     {"needed_bytes", move.needed_bytes},
+                     {"kept_bytes", move.kept_bytes},
+                     {"moved_bytes", move.moved_bytes},
+                     {"checkpoint_bytes", move.checkpoint_bytes},
+                     {"seconds", move.seconds},
+                     {"nodes", std::move(nodes)},
+                     {"transfers", std::move(transfers)}};
+  PrintJson(view, console);
 }
 
 }  // namespace

@@ -11,6 +11,8 @@
 namespace tangram {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 std::vector<const char*> FeatureNames(const PlannerFeatures& features) {
   std::vector<const char*> names;
   const auto add = [&](bool has, const char* name) {
@@ -32,9 +34,9 @@ CommandResult Run(const PlannersOptions& /*options*/, Console& console) {
   Table planners({{"planner"}, {"what it does"}, {"knows"}});
   Table options(
       {{"planner"}, {"option"}, {"default"}, {"values"}, {"meaning"}});
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  Json list = Json::array();
   for (const PlannerInfo& planner : BuiltinPlanners().planners()) {
-    nlohmann::ordered_json option_list = nlohmann::ordered_json::array();
+    Json option_list = Json::array();
     planners.AddRow({planner.name, planner.description,
                      absl::StrJoin(FeatureNames(planner.features), ", ")});
     for (const PlannerOption& option : planner.options) {

@@ -27,6 +27,8 @@
 namespace tangram {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 // A coordinator that does not answer within this time counts as gone. A running
 // one answers within milliseconds.
 constexpr std::chrono::seconds kCallTimeout(10);
@@ -149,11 +151,11 @@ void PrintWorkers(const v1::CoordinatorStatus& status,
 void PrintSnapshotAsJson(const std::string& coordinator,
                          const Snapshot& snapshot, Console& console) {
   const v1::CoordinatorStatus& status = snapshot.status;
-  nlohmann::ordered_json jobs = nlohmann::ordered_json::array();
+  Json jobs = Json::array();
   for (const v1::Job& job : snapshot.jobs) {
     jobs.push_back({{"job", job.job_id()}, {"state", JobStateText(job)}});
   }
-  nlohmann::ordered_json workers = nlohmann::ordered_json::array();
+  Json workers = Json::array();
   for (const v1::WorkerStatus& worker : status.workers()) {
     workers.push_back({{"worker", worker.name()},
                        {"state", WorkerStateText(worker)},

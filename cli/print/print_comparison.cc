@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "cli/print/answer_json.h"
 #include "cli/print/band_text.h"
 #include "cli/print/plan_figures.h"
 #include "cli/print/table.h"
@@ -18,7 +19,6 @@
 #include "common/sim/describe.h"
 #include "common/sim/time_shares.h"
 #include "common/wire/allocation_answer.h"
-#include "nlohmann/json.hpp"
 
 namespace tangram {
 namespace {
@@ -257,10 +257,7 @@ void PrintComparisonAsJson(absl::Span<const PlannerAnswer> answers,
   }
   const Json view = {{"format_version", "tangram.comparison/v1"},
                      {"planners", std::move(planners)}};
-  constexpr int kIndent = 2;  // As in plan files.
-  console.out << view.dump(kIndent, ' ', /*ensure_ascii=*/false,
-                           Json::error_handler_t::replace)
-              << "\n";
+  PrintJson(view, console);
 }
 
 }  // namespace tangram

@@ -9,11 +9,11 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "cli/print/answer_json.h"
 #include "cli/print/band_text.h"
 #include "cli/print/table.h"
 #include "common/base/format.h"
 #include "common/sim/stage_labels.h"
-#include "nlohmann/json.hpp"
 
 namespace tangram {
 namespace {
@@ -259,10 +259,7 @@ void PrintDiffAsJson(const ComparedPlans& plans, Console& console) {
                      {"cluster", View(plans.diff.cluster)},
                      {"training", View(plans.diff.training)},
                      {"stages", std::move(stages)}};
-  constexpr int kIndent = 2;  // As in plan files.
-  console.out << view.dump(kIndent, ' ', /*ensure_ascii=*/false,
-                           Json::error_handler_t::replace)
-              << "\n";
+  PrintJson(view, console);
 }
 
 }  // namespace tangram

@@ -14,6 +14,7 @@
 #include "cli/validation/run_parts.h"
 #include "cli/validation/text_match.h"
 #include "common/base/status_macros.h"
+#include "formats/config/link_fields.h"
 
 namespace tangram {
 namespace {
@@ -29,9 +30,6 @@ constexpr double kOmniPathDelivered = 0.165;
 constexpr double kLeastRdmaGbitPerS = 200;
 // Far above the 8 network cards of any published node.
 constexpr int kMaxLinksPerNode = 64;
-// Latencies as in formats/catalogue/devices.yaml.
-constexpr double kRdmaLatencyS = 20e-6;
-constexpr double kEthernetLatencyS = 50e-6;
 
 // A number in a text, with the text after it. Digits of a name, as in "V100",
 // are not numbers; "4x100" has two.
@@ -75,8 +73,8 @@ Link LinkOf(const NodeNetwork& network) {
   const double bytes_per_s = delivered * network.gbit_per_s * 1e9 / 8;
   return {.bandwidth_bytes_per_s = bytes_per_s,
           .pair_bandwidth_bytes_per_s = bytes_per_s / network.num_links,
-          .latency_s = network.rdma || network.omni_path ? kRdmaLatencyS
-                                                         : kEthernetLatencyS};
+          .latency_s =
+              network.rdma || network.omni_path ? kRdmaLatencyS : kTcpLatencyS};
 }
 
 // Returns candidate names in the catalogue's spelling, without remarks and form

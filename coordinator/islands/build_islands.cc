@@ -1,8 +1,6 @@
 #include "coordinator/islands/build_islands.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,34 +16,10 @@
 #include "coordinator/islands/island_spec.h"
 #include "coordinator/islands/merge_parts.h"
 #include "coordinator/islands/node_links.h"
+#include "coordinator/islands/sort_by_runs.h"
 
 namespace tangram {
 namespace {
-
-// Sorts nodes that are mostly in order, as those of each group are by name:
-// merges neighbouring runs. No two may be equal.
-template <typename Less>
-void SortByRuns(std::vector<int>& nodes, const Less& less) {
-  std::vector<std::ptrdiff_t> borders = {0};  // Borders of runs.
-  for (size_t i = 1; i < nodes.size(); ++i) {
-    if (less(nodes[i], nodes[i - 1])) {
-      borders.push_back(static_cast<std::ptrdiff_t>(i));
-    }
-  }
-  borders.push_back(std::ssize(nodes));
-  while (borders.size() > 2) {
-    std::vector<std::ptrdiff_t> merged;
-    for (size_t r = 0; r + 1 < borders.size(); r += 2) {
-      merged.push_back(borders[r]);
-      if (r + 2 >= borders.size()) continue;
-      std::inplace_merge(nodes.begin() + borders[r],
-                         nodes.begin() + borders[r + 1],
-                         nodes.begin() + borders[r + 2], less);
-    }
-    merged.push_back(borders.back());
-    borders = std::move(merged);
-  }
-}
 
 // Returns the nodes that are not left out, by name. Names are unique, so the
 // result does not depend on the order in the cluster.

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "absl/algorithm/container.h"
 #include "common/cost/kernels.h"
+#include "coordinator/islands/sort_by_runs.h"
 
 namespace tangram {
 namespace {
@@ -38,7 +38,7 @@ HomogeneousClass PartOf(const HomogeneousClass& whole,
                                               sorted.back().value};
   std::vector<int> positions;
   for (const ValuedNode& node : sorted) positions.push_back(node.position);
-  if (!absl::c_is_sorted(positions)) absl::c_sort(positions);
+  SortByRuns(positions);
   for (const int position : positions) {
     part.nodes.push_back(whole.nodes[position]);
   }
@@ -55,8 +55,7 @@ void SplitBy(const HomogeneousClass& whole, absl::Span<const double> values,
   for (int i = 0; i < static_cast<int>(values.size()); ++i) {
     sorted.push_back({values[i], i});
   }
-  // Nodes are mostly alike.
-  if (!absl::c_is_sorted(sorted)) absl::c_sort(sorted);
+  SortByRuns(sorted);  // Nodes are mostly alike.
   size_t first = 0;
   for (size_t i = 1; i <= sorted.size(); ++i) {
     if (i < sorted.size() &&

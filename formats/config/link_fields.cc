@@ -16,11 +16,10 @@ constexpr absl::string_view kLinkKeys[] = {"bandwidth", "pair_bandwidth",
 constexpr Link kGeneralIntraNode = {.bandwidth_bytes_per_s = 11e9,
                                     .pair_bandwidth_bytes_per_s = 11e9,
                                     .latency_s = 10e-6};
-// 10 Gbit/s Ethernet, the slowest network of a cloud's GPU nodes. 50 us: TCP,
-// as in the catalogue.
+// 10 Gbit/s Ethernet, the slowest network of a cloud's GPU nodes.
 constexpr Link kGeneralInterNode = {.bandwidth_bytes_per_s = 1.25e9,
                                     .pair_bandwidth_bytes_per_s = 1.25e9,
-                                    .latency_s = 50e-6};
+                                    .latency_s = kTcpLatencyS};
 
 // From here on, GPUs are built for servers with a fabric: A100 to B300, MI300X,
 // Gaudi. Nearly all cards have less, and one or two such GPUs in a node are
@@ -36,7 +35,6 @@ constexpr double kFabricShare = 0.11;
 constexpr double kNetworkShare = 0.1;
 // As on A100 and H100 in formats/catalogue/devices.yaml.
 constexpr double kFabricLatencyS = 10e-6;
-constexpr double kRdmaLatencyS = 20e-6;
 
 bool IsForServers(const DeviceSpec& device, int gpus_per_node) {
   return gpus_per_node >= kLeastGpusOnFabric &&

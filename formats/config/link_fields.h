@@ -22,6 +22,10 @@ struct LinkDefaults {
   std::string source;  // "catalogue: T4"
 };
 
+// Latencies of networks, as in formats/catalogue/devices.yaml.
+inline constexpr double kRdmaLatencyS = 20e-6;  // InfiniBand or RoCE.
+inline constexpr double kTcpLatencyS = 50e-6;   // Ethernet.
+
 // Returns the fallback for a link that neither the file nor the catalogue
 // describes: PCIe 3.0 x16 as NCCL measures it, or 10 Gbit/s Ethernet.
 LinkDefaults GeneralLinkDefaults(LinkPlace place);

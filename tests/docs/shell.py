@@ -66,7 +66,7 @@ class Shell:
         shutil.copy(os.path.join(source, "CMakePresets.json"), folder)
         os.makedirs(os.path.join(folder, "build/release"))
         os.symlink(binaries, os.path.join(folder, "build/release/bin"))
-        for name in "install-deps", "test":
+        for name in "install-deps", "install-test-deps", "test":
             shutil.copy(os.path.join(HERE, "stand_ins/nothing"),
                         os.path.join(folder, "scripts", name))
         environment = dict(

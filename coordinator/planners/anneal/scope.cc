@@ -2,7 +2,6 @@
 
 #include <numeric>
 
-#include "absl/algorithm/container.h"
 #include "coordinator/planners/constraints/microbatch_sizes.h"
 #include "coordinator/planners/polish/plan_moves.h"
 
@@ -15,10 +14,6 @@ const Move& DrawMove(absl::Span<const Move> moves, Draw& draw) {
   const Move* drawn = moves.data();
   while (left >= drawn->weight) left -= (drawn++)->weight;
   return *drawn;
-}
-
-bool HasExperts(const MoveContext& context) {
-  return context.problem.request.model.has_experts();
 }
 
 std::vector<int> DrawScope(Draw& draw, const PipelinePlan& plan) {
@@ -44,7 +39,8 @@ StageParallelism DrawDegrees(const MoveContext& context, int num_gpus) {
   const int rest = num_gpus / drawn.tp_degree;
   if (draw.OneIn(5)) drawn.cp_degree = draw.Of(DivisorsOf(rest));
   drawn.dp_degree = rest / drawn.cp_degree;
-  if (HasExperts(context)) drawn.ep_degree = draw.Of(DivisorsOf(rest));
+  if (context.problem.request.model.has_experts())
+    drawn.ep_degree = draw.Of(DivisorsOf(rest));
   drawn.sequence_parallel = drawn.tp_degree > 1 && draw.OneIn(2);
   return drawn;
 }

@@ -24,9 +24,6 @@ bool ChangeStages(const MoveContext& context, PipelinePlan& plan,
   return plan != before;
 }
 
-// Returns whether the model has layers of experts.
-bool HasExperts(const MoveContext& context);
-
 // Draws degrees whose product is `num_gpus`.
 StageParallelism DrawDegrees(const MoveContext& context, int num_gpus);
 

@@ -24,7 +24,7 @@ bool ChangeDegrees(const MoveContext& context, PipelinePlan& plan) {
 }
 
 bool ChangeExperts(const MoveContext& context, PipelinePlan& plan) {
-  if (!HasExperts(context)) return false;
+  if (!context.problem.request.model.has_experts()) return false;
   const int ep_degree = 1 << context.draw.Below(7);
   const bool fsep = context.draw.OneIn(4);
   return ChangeStages(context, plan, [&](PlacedStage& stage) {

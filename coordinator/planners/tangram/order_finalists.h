@@ -40,10 +40,10 @@ class OrderFinalists {
       : space_(space), search_(search), times_(times), observer_(observer) {}
 
   // Returns the next composition that takes less than `limit_s`. Those of dives
-  // come first, and may come again. If that is
-  // more than in the call before, the search begins again, with more slice
-  // plans. Then a limit that ends it leaves is_exact() as it is. Empty: none is
-  // left, or is_exact() is false. Errors: kCancelled.
+  // come first, and may come again. With a larger limit than in the call
+  // before, the search begins again, with more slice plans. Then a limit that
+  // ends it leaves is_exact() as it is. Empty: none is left, or is_exact() is
+  // false. Errors: kCancelled.
   absl::StatusOr<std::optional<OrderedFinalist>> Next(double limit_s);
 
   // No more compositions on exactly these islands (a bit each) are wanted.
