@@ -35,6 +35,7 @@
 #include "coordinator/metrics/measured_job_store.h"
 #include "coordinator/metrics/service_metrics.h"
 #include "coordinator/planning/plan_job.h"
+#include "coordinator/planning/run_plan.h"
 #include "coordinator/rest/rest_gateway.h"
 #include "coordinator/rpc/audit_calls.h"
 #include "coordinator/rpc/frontier_service.h"
@@ -132,6 +133,7 @@ WorkerPoolOptions PoolOptions(const CoordinatorOptions& options,
   return {.queue = options.queue,
           .quarantine = options.quarantine,
           .worker_wait_s = options.worker_wait_s,
+          .usual_adapters = UsualAdapters(),
           .cache_bytes = options.cache_bytes,
           .now_s = SteadySeconds,
           .store = answers,

@@ -471,6 +471,7 @@ void WorkerPool::Remove(WorkerId id) {
     observer_->OnWorkerLost(it->second.info.name);
   }
   it->second.draining = true;
+  last_loss_s_ = options_.now_s();
   UpdateOffer(it->second);
   const WorkerInfo worker = std::move(it->second.info);
   workers_.erase(it);

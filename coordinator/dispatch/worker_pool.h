@@ -137,6 +137,9 @@ struct WorkerPoolOptions {
   // Seconds to wait for a worker that can serve a query before failing. 0: fail
   // at once.
   double worker_wait_s = 30;
+  // The adapters of a complete fleet, which plans with whatever is offered wait
+  // for while workers come and go.
+  std::set<std::string> usual_adapters;
   int64_t cache_bytes = int64_t{256} << 20;
   // Returns the seconds of a clock that never goes back.
   std::function<double()> now_s;
@@ -234,7 +237,9 @@ class WorkerPool {
     std::map<std::string, absl::Status> withheld;
   };
   // Returns the adapters that workers offer and that are not `unfit`. Waits up
-  // to worker_wait_s for the first one. Errors: kUnavailable, kCancelled.
+  // to worker_wait_s for the first one. While workers join and leave, as after
+  // a restart, waits a few seconds for all usual ones, because the plan should
+  // not depend on who comes first. Errors: kUnavailable, kCancelled.
   absl::StatusOr<AdapterList> AllAdapters(
       const std::function<bool()>& should_stop,
       const std::set<AdapterId>& unfit = {});
@@ -522,6 +527,12 @@ class WorkerPool {
   // `adapter`.
   std::vector<std::string> QuarantinedFor(absl::string_view adapter) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns whether a worker is connected that offers `adapter`, also one in
+  // quarantine.
+  bool HasWorkerFor(absl::string_view adapter) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns whether a usual adapter is missing and workers come and go.
+  bool MayBecomeComplete() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Returns whether no worker has offered `adapter` and none is dialing in.
   bool IsUnknown(absl::string_view adapter) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -551,6 +562,7 @@ class WorkerPool {
   // Names that workers offered, at most kMaxKnownAdapters.
   std::set<std::string> ever_offered_ ABSL_GUARDED_BY(mutex_);
   double last_join_s_ ABSL_GUARDED_BY(mutex_) = 0;
+  double last_loss_s_ ABSL_GUARDED_BY(mutex_) = 0;
   // A separate lock, so that requests with a known answer do not wait for
   // mutex_.
   mutable Mutex offered_mutex_;

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "coordinator/dispatch/worker_pool.h"
@@ -14,8 +15,8 @@
 namespace tangram {
 namespace {
 
-// Seconds after a worker has joined in which others may still be joining.
-// Workers dial at least every 5 s.
+// Seconds after a worker has joined, or was lost, in which others may still be
+// joining. Workers dial at least every 5 s.
 constexpr double kJoiningS = 6;
 // Names of adapters that are remembered. Workers choose them, so their number
 // must be bounded; far more than the adapters that exist.
@@ -96,16 +97,21 @@ absl::StatusOr<WorkerPool::AdapterList> WorkerPool::AllAdapters(
     const std::function<bool()>& should_stop,
     const std::set<AdapterId>& unfit) {
   const MutexLock lock(mutex_);
-  const double give_up_s = options_.now_s() + options_.worker_wait_s;
+  const double begin_s = options_.now_s();
+  const double give_up_s = begin_s + options_.worker_wait_s;
+  const double complete_by_s = std::min(begin_s + kJoiningS, give_up_s);
   AdapterList list;
   while (true) {
+    list.adapters.clear();
     for (const std::string& name : census_.Names()) {
       if (auto best = census_.Best(name, unfit)) {
         list.adapters.push_back(*std::move(best));
       }
     }
-    if (!list.adapters.empty()) break;
-    if (options_.now_s() >= give_up_s) return NoWorkerFor("any");
+    const double now_s = options_.now_s();
+    const bool may_improve = now_s < complete_by_s && MayBecomeComplete();
+    if (!list.adapters.empty() && !may_improve) break;
+    if (now_s >= give_up_s) return NoWorkerFor("any");
     changed_.WaitFor(mutex_, kPollInterval);
     // It may take long: the plan may pause for others.
     const MutexUnlock unlock(mutex_);
@@ -134,6 +140,24 @@ void WorkerPool::NoteFailed(const AdapterId& adapter) {
   const MutexLock lock(mutex_);
   census_.NoteFailed(adapter);
   UpdateOfferedAdapters();
+}
+
+bool WorkerPool::HasWorkerFor(absl::string_view adapter) const {
+  return absl::c_any_of(workers_, [&](const auto& entry) {
+    const Worker& worker = entry.second;
+    return !worker.draining &&
+           absl::c_any_of(worker.info.adapters, [&](const AdapterInfo& info) {
+             return info.id.name == adapter;
+           });
+  });
+}
+
+bool WorkerPool::MayBecomeComplete() const {
+  const double changed_s = std::max(last_join_s_, last_loss_s_);
+  return options_.now_s() - changed_s < kJoiningS &&
+         !absl::c_all_of(options_.usual_adapters,
+                         [this](const auto& name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(
+                             mutex_) { return HasWorkerFor(name); });
 }
 
 bool WorkerPool::IsUnknown(absl::string_view adapter) const {

@@ -218,6 +218,16 @@ absl::StatusOr<Outcome> PlanWithFitMembers(
 
 }  // namespace
 
+std::set<std::string> UsualAdapters() {
+  std::set<std::string> names;
+  for (const PlanningRuntime* runtime : FrameworkCatalogue().All()) {
+    for (std::string& name : runtime->AllParallelizers()) {
+      names.insert(std::move(name));
+    }
+  }
+  return names;
+}
+
 absl::StatusOr<PlanFile> RunPlan(WorkerPool& pool, PlanOrder order,
                                  PlanningMonitor& monitor,
                                  const std::function<bool()>& should_stop,

@@ -2,6 +2,8 @@
 #define TANGRAM_COORDINATOR_PLANNING_RUN_PLAN_H_
 
 #include <functional>
+#include <set>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "common/wire/plan_file.h"
@@ -12,6 +14,10 @@
 #include "coordinator/planning/planning_monitor.h"
 
 namespace tangram {
+
+// Returns the adapters that plans for some framework may need: those of a
+// complete fleet (WorkerPoolOptions::usual_adapters).
+std::set<std::string> UsualAdapters();
 
 // Plans one order with slice plans from the workers of `pool`, of which it gets
 // its part of `share`. Errors: those of the planner; kUnavailable if no worker

@@ -27,6 +27,8 @@ using testing::WorkerPoolTest;
 
 class VersionsTest : public WorkerPoolTest {
  protected:
+  using WorkerPoolTest::WorkerPoolTest;
+
   // Another worker, and its connection.
   struct Peer {
     RecordingWorker connection;
@@ -94,6 +96,81 @@ TEST_F(VersionsTest, WhatOnlyWorkersInQuarantineOfferIsWithheld) {
   EXPECT_THAT(all->withheld.at("zen"),
               StatusIs(absl::StatusCode::kUnavailable,
                        HasSubstr("1 in quarantine: bad")));
+}
+
+// A pool in which a complete fleet also offers "mist".
+class FleetTest : public VersionsTest {
+ protected:
+  FleetTest()
+      : VersionsTest({.worker_wait_s = 1000,
+                      .usual_adapters = {kCounting.name, "mist"}}) {}
+
+  std::future<std::vector<AdapterId>> AllAside() {
+    return std::async(std::launch::async,
+                      [this] { return IdsOf(*pool_.AllAdapters(nullptr)); });
+  }
+  static bool Waits(const std::future<std::vector<AdapterId>>& ids) {
+    return ids.wait_for(std::chrono::milliseconds(200)) ==
+           std::future_status::timeout;
+  }
+
+  const AdapterId mist_{"mist", "1"};
+};
+
+TEST_F(FleetTest, TheFirstWorkerIsNotTakenForAllOfThem) {
+  Peer first;
+  Peer second;
+  pool_.Connect(Named("first"), first.connection);
+  auto ids = AllAside();
+  EXPECT_TRUE(Waits(ids));
+  pool_.Connect(Offering("second", {kCounting, mist_}), second.connection);
+  EXPECT_THAT(ids.get(), ElementsAre(kCounting, mist_));
+}
+
+TEST_F(FleetTest, AFleetAtRestIsNotWaitedFor) {
+  Peer worker;
+  pool_.Connect(Named("worker"), worker.connection);
+  auto ids = AllAside();
+  EXPECT_TRUE(Waits(ids));
+  now_s_ = 6;
+  EXPECT_THAT(ids.get(), ElementsAre(kCounting));
+  EXPECT_THAT(IdsOf(*pool_.AllAdapters(nullptr)), ElementsAre(kCounting));
+}
+
+TEST_F(FleetTest, ALostWorkerIsWaitedForAWhile) {
+  Peer stays;
+  Peer leaves;
+  pool_.Connect(Named("stays"), stays.connection);
+  leaves.id = pool_.Connect(Offering("leaves", {mist_}), leaves.connection);
+  now_s_ = 100;
+  pool_.Disconnect(leaves.id);
+  auto ids = AllAside();
+  EXPECT_TRUE(Waits(ids));
+  pool_.Connect(Offering("leaves", {mist_}), leaves.connection);
+  EXPECT_THAT(ids.get(), ElementsAre(kCounting, mist_));
+}
+
+TEST_F(FleetTest, WorkersThatComeAndGoDelayAPlanOnce) {
+  Peer worker;
+  pool_.Connect(Named("worker"), worker.connection);
+  auto ids = AllAside();
+  EXPECT_TRUE(Waits(ids));
+  for (int i = 1; i <= 6; ++i) {
+    now_s_ = i;
+    Peer other;
+    other.id = pool_.Connect(Named("other"), other.connection);
+    pool_.Disconnect(other.id);
+  }
+  EXPECT_THAT(ids.get(), ElementsAre(kCounting));
+}
+
+TEST_F(FleetTest, WorkersInQuarantineAreNotWaitedFor) {
+  Peer bad;
+  Peer honest;
+  bad.id = pool_.Connect(Offering("bad", {mist_, kCounting}), bad.connection);
+  honest.id = pool_.Connect(Named("honest"), honest.connection);
+  MakeQuarantined(bad, mist_);
+  EXPECT_THAT(IdsOf(*pool_.AllAdapters(nullptr)), ElementsAre(kCounting));
 }
 
 // The time of the test does not pass, so the run would wait without end.
