@@ -227,6 +227,14 @@ class WorkQueue {
     std::deque<TaskId> pending;
     absl::flat_hash_set<TaskId> tasks;
   };
+  // The answers that came in one message; see NotePace.
+  struct Message {
+    double at_s = 0;
+    double took_s = 0;
+    std::optional<double> pace_before_s;
+    int num_answers = 0;
+    double weight_before = 1;
+  };
   struct Worker {
     WorkerIdentity identity;
     std::set<AdapterId> adapters;
@@ -239,7 +247,7 @@ class WorkQueue {
     double last_heard_s = 0;
     bool draining = false;
     bool suspended = false;
-    double last_answer_s = 0;
+    Message last_message;
     std::optional<double> pace_s;  // Recent mean seconds per task and slot.
     // The tasks of each adapter that it answered.
     std::map<AdapterId, Took> took;

@@ -106,21 +106,28 @@ std::vector<WorkerId> WorkQueue::LeaseOrder(double now_s) const {
 }
 
 // Updates the pace p, the seconds that a task takes in one slot. A worker with
-// c slots ends c tasks in the time of one, so an answer at time t after the
-// previous one at t', for a task leased at time s, gives
+// c slots ends c tasks in the time of one, so n answers in a message at time t
+// after the previous one at t', the first for a task leased at time s, give
 //
-//   p ← p + w·((t − max(s, t'))·c − p),    w = kPaceWeight.
+//   p ← p + (1 - (1 - w)^n)·((t − max(s, t'))·c / n − p),    w = kPaceWeight.
 //
-// The first answer sets p.
+// The first message sets p.
 void WorkQueue::NotePace(Worker& worker, const Task& task, WorkerId id) {
   for (const Holder& holder : task.holders) {
     if (holder.worker != id) continue;
-    const double began_s = std::max(holder.since_s, worker.last_answer_s);
-    const double took_s =
-        std::max(worker.last_heard_s - began_s, 0.0) * worker.capacity;
-    const double before_s = worker.pace_s.value_or(took_s);
-    worker.pace_s = before_s + kPaceWeight * (took_s - before_s);
-    worker.last_answer_s = worker.last_heard_s;
+    Message& last = worker.last_message;
+    if (last.num_answers == 0 || worker.last_heard_s > last.at_s) {
+      const double began_s = std::max(holder.since_s, last.at_s);
+      last = {.at_s = worker.last_heard_s,
+              .took_s = std::max(worker.last_heard_s - began_s, 0.0) *
+                        worker.capacity,
+              .pace_before_s = worker.pace_s};
+    }
+    ++last.num_answers;
+    last.weight_before *= 1 - kPaceWeight;
+    const double took_s = last.took_s / last.num_answers;
+    const double before_s = last.pace_before_s.value_or(took_s);
+    worker.pace_s = took_s + last.weight_before * (before_s - took_s);
     NoteTook(worker, AdapterOf(task), worker.last_heard_s - holder.since_s,
              worker.last_heard_s);
   }

@@ -41,7 +41,7 @@ constexpr char kProbe[] =
     "LIMIT 1";
 // Numbers of rows per statement. There are few sizes, so that few statements
 // are prepared.
-constexpr size_t kChunks[] = {128, 16, 1};
+constexpr size_t kChunks[] = {128, 64, 32, 16, 8, 4, 2, 1};
 
 // Calls `handle` with consecutive parts of `all`, whose sizes are in kChunks.
 template <typename T, typename Handle>
