@@ -79,32 +79,6 @@ TEST(WorkQueueTest, LeasesAheadNoMoreThanOthersCanWaitFor) {
   }
 }
 
-TEST(WorkQueueTest, LeasesManyShortTasksAhead) {
-  // In 5 ms: 8 of 0.6 ms, but 63 at most; in a second, 7 at most.
-  for (const auto& [takes_s, leases] :
-       {std::pair(1e-5, 1 + WorkQueue::kMostPrefetch),
-        {6e-4, 1 + 8},
-        {1e-3, 1 + 7}}) {
-    WorkQueue queue(kOptions);
-    const WorkerId worker = queue.AddWorker({kAceso}, 1, 0);
-    ShowPace(queue, worker, takes_s);
-    AddTasks(queue, queue.OpenBatch(kAceso), 1000);
-    EXPECT_THAT(queue.LeaseTo(worker, 10), SizeIs(leases)) << takes_s;
-  }
-}
-
-TEST(WorkQueueTest, AnswersOfOneMessageShareItsTime) {
-  WorkQueue queue(kOptions);
-  const WorkerId worker = queue.AddWorker({kAceso}, 4, 0);
-  const std::vector<TaskId> tasks = AddTasks(queue, queue.OpenBatch(kAceso), 4);
-  ASSERT_THAT(queue.LeaseTo(worker, 0), SizeIs(4));
-  queue.Heard(worker, 0.4);
-  for (const TaskId task : tasks) EXPECT_TRUE(Complete(queue, worker, task));
-  AddTasks(queue, queue.OpenBatch(kAceso), 1000);
-  // 0.4 s in each of four slots: two more within a second.
-  EXPECT_THAT(queue.LeaseTo(worker, 1), SizeIs(4 * (1 + 2)));
-}
-
 TEST(WorkQueueTest, OfUnknownPaceIsLeasedOnlyWhatItCanRun) {
   WorkQueue queue(kOptions);
   const WorkerId worker = queue.AddWorker({kAceso}, 2, 0);
