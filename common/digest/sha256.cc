@@ -25,6 +25,11 @@ Sha256::Sha256() : context_(EVP_MD_CTX_new()) {
   TANGRAM_CHECK(context_ != nullptr && Algorithm() != nullptr);
 }
 
+Sha256& Sha256::OfThread() {
+  thread_local Sha256 sha256;
+  return sha256;
+}
+
 Digest Sha256::operator()(absl::Span<const absl::string_view> parts) {
   Digest digest;
   unsigned size = 0;

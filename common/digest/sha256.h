@@ -38,6 +38,8 @@ struct Digest {
 class Sha256 {
  public:
   Sha256();
+  // Returns one that belongs to the calling thread.
+  static Sha256& OfThread();
 
   Digest operator()(absl::string_view bytes) { return (*this)({&bytes, 1}); }
   // Returns the digest of the parts as one text.

@@ -90,7 +90,7 @@ constexpr size_t kDigestBytes = 16;
 // version are serialized after the others, so messages of later versions keep
 // the digest of their sender.
 std::string DigestOf(const v1::Answer& unsealed) {
-  const Digest digest = Sha256()(unsealed.SerializeAsString());
+  const Digest digest = Sha256::OfThread()(unsealed.SerializeAsString());
   return std::string(digest.view().substr(0, kDigestBytes));
 }
 

@@ -140,14 +140,18 @@ absl::string_view QuestionWriter::Encode(const Query& query) {
   return bytes_;
 }
 
-std::vector<QueryKey> KeysOf(const QueryScope& scope,
-                             const QueryContext* context,
-                             absl::Span<const Query> queries) {
+std::vector<Question> QuestionsOf(const QueryScope& scope,
+                                  const QueryContext* context,
+                                  absl::Span<const Query> queries,
+                                  bool with_bytes) {
   QuestionWriter writer(scope, context);
-  std::vector<QueryKey> keys;
-  keys.reserve(queries.size());
-  for (const Query& query : queries) keys.push_back(writer.KeyOf(query));
-  return keys;
+  std::vector<Question> questions;
+  questions.reserve(queries.size());
+  for (const Query& query : queries) {
+    questions.push_back(with_bytes ? writer.Write(query)
+                                   : Question{.key = writer.KeyOf(query)});
+  }
+  return questions;
 }
 
 }  // namespace tangram

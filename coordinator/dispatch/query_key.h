@@ -60,10 +60,12 @@ class QuestionWriter {
   const size_t prefix_bytes_;  // Length of the part that all questions share.
 };
 
-// Returns the keys of `queries`, in their order.
-std::vector<QueryKey> KeysOf(const QueryScope& scope,
-                             const QueryContext* context,
-                             absl::Span<const Query> queries);
+// Returns the questions of `queries`, in their order. Without their bytes,
+// which only a store needs, they are short.
+std::vector<Question> QuestionsOf(const QueryScope& scope,
+                                  const QueryContext* context,
+                                  absl::Span<const Query> queries,
+                                  bool with_bytes);
 
 }  // namespace tangram
 

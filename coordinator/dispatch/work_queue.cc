@@ -172,7 +172,9 @@ WorkQueue::ClosedBatch WorkQueue::CloseBatch(BatchId batch) {
   const Batch closing = std::move(batches_.at(batch));
   num_pending_ -= static_cast<int64_t>(closing.pending.size());
   batches_.erase(batch);
-  for (const TaskId id : closing.tasks) {
+  std::vector<TaskId> tasks(closing.tasks.begin(), closing.tasks.end());
+  std::sort(tasks.begin(), tasks.end());
+  for (const TaskId id : tasks) {
     Task& task = tasks_.at(id);
     const bool was_first = task.batches.front() == batch;
     task.batches.erase(
@@ -382,10 +384,9 @@ int WorkQueue::num_slots() const {
 }
 
 void WorkQueue::Hold(WorkerId worker, TaskId task, double now_s) {
-  if (tasks_.at(task).first_leased_s == 0) {
-    tasks_.at(task).first_leased_s = now_s;
-  }
-  std::vector<Holder> holders = tasks_.at(task).holders;
+  Task& held = tasks_.at(task);
+  if (held.first_leased_s == 0) held.first_leased_s = now_s;
+  std::vector<Holder> holders = held.holders;
   holders.push_back({worker, now_s});
   SetHolders(task, std::move(holders));
   workers_.at(worker).leases.push_back(task);
@@ -424,8 +425,7 @@ void WorkQueue::Forget(TaskId task) {
     std::erase(workers_.at(holder.worker).leases, task);
   }
   SetHolders(task, {});
-  const Task gone = std::move(tasks_.at(task));
-  for (const BatchId batch : gone.batches) {
+  for (const BatchId batch : tasks_.at(task).batches) {
     batches_.at(batch).tasks.erase(task);
   }
   tasks_.erase(task);

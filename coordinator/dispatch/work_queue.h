@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
+#include "absl/container/node_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "common/parallelizer/query.h"
 #include "coordinator/dispatch/answer_times.h"
@@ -75,6 +77,9 @@ struct BatchShare {
 // Not thread-safe.
 class WorkQueue {
  public:
+  // The most tasks that a worker is leased in advance, per slot.
+  static constexpr int kMostPrefetch = 63;
+
   explicit WorkQueue(const WorkQueueOptions& options)
       : options_(options),
         sources_(/*max_pause_s=*/options.hedge_after_s, options.first_pause_s) {
@@ -220,7 +225,15 @@ class WorkQueue {
     double weight = 1;     // 2^priority.
     double next_turn = 0;  // On the scale of turn_.
     std::deque<TaskId> pending;
-    std::set<TaskId> tasks;
+    absl::flat_hash_set<TaskId> tasks;
+  };
+  // The answers that came in one message; see NotePace.
+  struct Message {
+    double at_s = 0;
+    double took_s = 0;
+    std::optional<double> pace_before_s;
+    int num_answers = 0;
+    double weight_before = 1;
   };
   struct Worker {
     WorkerIdentity identity;
@@ -234,7 +247,7 @@ class WorkQueue {
     double last_heard_s = 0;
     bool draining = false;
     bool suspended = false;
-    double last_answer_s = 0;
+    Message last_message;
     std::optional<double> pace_s;  // Recent mean seconds per task and slot.
     // The tasks of each adapter that it answered.
     std::map<AdapterId, Took> took;
@@ -289,7 +302,7 @@ class WorkQueue {
   SourceRecords sources_;
   AnswerTimes times_;
   std::map<BatchId, Batch> batches_;
-  std::map<TaskId, Task> tasks_;
+  absl::node_hash_map<TaskId, Task> tasks_;
   // (hedge_at_s, task) of the tasks with holders.
   std::set<std::pair<double, TaskId>> hedges_;
   int64_t num_pending_ = 0;

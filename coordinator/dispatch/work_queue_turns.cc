@@ -16,6 +16,9 @@ namespace {
 constexpr int64_t kMaxPrefetch = 7;
 // The most seconds of work leased in advance per slot. Batches wait for it.
 constexpr double kMaxPrefetchS = 1;
+// More tasks are leased in advance while they take no longer than this: they
+// share a message, which costs as much as some ten of them.
+constexpr double kShortPrefetchS = 0.005;
 // The weight of the last task in a worker's pace. The last four tasks make up
 // two thirds of it: 1 - (1 - 1/4)^4 = 0.68.
 constexpr double kPaceWeight = 0.25;
@@ -103,21 +106,28 @@ std::vector<WorkerId> WorkQueue::LeaseOrder(double now_s) const {
 }
 
 // Updates the pace p, the seconds that a task takes in one slot. A worker with
-// c slots ends c tasks in the time of one, so an answer at time t after the
-// previous one at t', for a task leased at time s, gives
+// c slots ends c tasks in the time of one, so n answers in a message at time t
+// after the previous one at t', the first for a task leased at time s, give
 //
-//   p ← p + w·((t − max(s, t'))·c − p),    w = kPaceWeight.
+//   p ← p + (1 - (1 - w)^n)·((t − max(s, t'))·c / n − p),    w = kPaceWeight.
 //
-// The first answer sets p.
+// The first message sets p.
 void WorkQueue::NotePace(Worker& worker, const Task& task, WorkerId id) {
   for (const Holder& holder : task.holders) {
     if (holder.worker != id) continue;
-    const double began_s = std::max(holder.since_s, worker.last_answer_s);
-    const double took_s =
-        std::max(worker.last_heard_s - began_s, 0.0) * worker.capacity;
-    const double before_s = worker.pace_s.value_or(took_s);
-    worker.pace_s = before_s + kPaceWeight * (took_s - before_s);
-    worker.last_answer_s = worker.last_heard_s;
+    Message& last = worker.last_message;
+    if (last.num_answers == 0 || worker.last_heard_s > last.at_s) {
+      const double began_s = std::max(holder.since_s, last.at_s);
+      last = {.at_s = worker.last_heard_s,
+              .took_s = std::max(worker.last_heard_s - began_s, 0.0) *
+                        worker.capacity,
+              .pace_before_s = worker.pace_s};
+    }
+    ++last.num_answers;
+    last.weight_before *= 1 - kPaceWeight;
+    const double took_s = last.took_s / last.num_answers;
+    const double before_s = last.pace_before_s.value_or(took_s);
+    worker.pace_s = took_s + last.weight_before * (before_s - took_s);
     NoteTook(worker, AdapterOf(task), worker.last_heard_s - holder.since_s,
              worker.last_heard_s);
   }
@@ -200,7 +210,8 @@ bool WorkQueue::IsPausedBeside(WorkerId id, double now_s) const {
 // Returns the most leases of `worker`. With c its believed slots, S the slots
 // of all workers, p its pace and n the pending tasks,
 //
-//   limit = c·(1 + min(⌊kMaxPrefetchS / p⌋, kMaxPrefetch,
+//   limit = c·(1 + min(max(min(⌊kMaxPrefetchS / p⌋, kMaxPrefetch),
+//                          min(⌊kShortPrefetchS / p⌋, kMostPrefetch)),
 //                      ⌊max(n − S, 0) / (2·S)⌋)).
 //
 // So the tasks leased in advance are at most half of those that must wait
@@ -210,10 +221,13 @@ size_t WorkQueue::LeaseLimit(const Worker& worker) const {
   if (!worker.pace_s.has_value()) return worker.slots();
   const int64_t slots = num_slots_;
   const int64_t behind = std::max(num_pending_ - slots, int64_t{0});
-  const int64_t in_time =
-      *worker.pace_s * kMaxPrefetch > kMaxPrefetchS
-          ? static_cast<int64_t>(kMaxPrefetchS / *worker.pace_s)
-          : kMaxPrefetch;
+  const auto within = [&](double seconds, int64_t most) {
+    return *worker.pace_s * static_cast<double>(most) > seconds
+               ? static_cast<int64_t>(seconds / *worker.pace_s)
+               : most;
+  };
+  const int64_t in_time = std::max(within(kMaxPrefetchS, kMaxPrefetch),
+                                   within(kShortPrefetchS, kMostPrefetch));
   return worker.slots() * (1 + std::min(in_time, behind / (2 * slots)));
 }
 
@@ -254,14 +268,16 @@ bool WorkQueue::TakePending(WorkerId id, double now_s, TaskId* task) {
   Batch* next = nullptr;
   std::deque<TaskId>::iterator first;
   for (auto& [batch_id, batch] : batches_) {
-    if (batch.pending.empty() || worker.adapters.count(batch.adapter) == 0 ||
-        (next != nullptr && batch.next_turn >= next->next_turn)) {
+    if (batch.pending.empty() ||
+        (next != nullptr && batch.next_turn >= next->next_turn) ||
+        worker.adapters.count(batch.adapter) == 0) {
       continue;
     }
     const auto allowed = std::find_if(
         batch.pending.begin(), batch.pending.end(), [&](TaskId pending) {
-          return MayHave(id, pending) &&
-                 IsInTurn(worker, tasks_.at(pending), now_s);
+          const Task& waiting = tasks_.at(pending);
+          return waiting.refused.count(id) == 0 &&
+                 IsInTurn(worker, waiting, now_s);
         });
     if (allowed == batch.pending.end()) continue;
     next = &batch;

@@ -44,10 +44,9 @@ bool WorkerPool::Waiter::Failed() const {
          !slots[prefix]->ok();
 }
 
-void WorkerPool::Waiter::Deliver(size_t slot,
-                                 const absl::StatusOr<Answer>& answer) {
+void WorkerPool::Waiter::Deliver(size_t slot, absl::StatusOr<Answer> answer) {
   if (answer.ok()) {
-    slots[slot] = answer;
+    slots[slot] = std::move(answer);
   } else {
     // A new Status, because threads that share one count its references in a
     // library that ThreadSanitizer does not instrument.
@@ -126,8 +125,9 @@ void WorkerPool::Drain(WorkerId worker) {
 // OnKept. Deliver then caches the answer and wakes the callers.
 void WorkerPool::OnAnswers(WorkerId worker, std::vector<WorkerAnswer> answers) {
   const std::vector<LateAnswer> late = Check(worker, answers);
-  std::vector<AnsweredQuestion> to_keep;
   std::vector<TaskId> tasks;
+  std::vector<AnsweredQuestion> to_keep;
+  std::vector<std::shared_ptr<const Asked>> asked;
   {
     const MutexLock lock(mutex_);
     for (const LateAnswer& answer : late) NoteLate(worker, answer);
@@ -142,28 +142,33 @@ void WorkerPool::OnAnswers(WorkerId worker, std::vector<WorkerAnswer> answers) {
       }
       if (!Accept(worker, answer)) continue;
       if (options_.store != nullptr && IsReproducible(*answer.answer)) {
+        const Task& task = tasks_.at(answer.task);
+        being_kept_.insert(answer.task);
         tasks.push_back(answer.task);
-        const Asked& asked = *tasks_.at(answer.task).asked;
-        to_keep.push_back(
-            {QuestionWriter({asked.adapter, asked.tenant}, asked.context.get())
-                 .Write(asked.query),
-             *answer.answer});
-        being_kept_.emplace(answer.task, *std::move(answer.answer));
+        asked.push_back(task.asked);
+        to_keep.push_back({{.key = task.key}, *std::move(answer.answer)});
       } else {
-        Deliver(answer.task, *answer.answer);
+        Deliver(answer.task, *std::move(answer.answer));
       }
     }
     LeaseTo(worker);
   }
   if (to_keep.empty()) return;
-  options_.store->Insert(to_keep, [this, tasks] { OnKept(tasks); });
+  for (size_t i = 0; i < to_keep.size(); ++i) {
+    to_keep[i].question.bytes = asked[i]->bytes;
+  }
+  const auto kept =
+      std::make_shared<const std::vector<AnsweredQuestion>>(std::move(to_keep));
+  options_.store->Insert(
+      *kept, [this, kept, tasks = std::move(tasks)] { OnKept(tasks, *kept); });
 }
 
-void WorkerPool::OnKept(const std::vector<TaskId>& tasks) {
+void WorkerPool::OnKept(absl::Span<const TaskId> tasks,
+                        absl::Span<const AnsweredQuestion> answers) {
   const MutexLock lock(mutex_);
-  for (const TaskId task : tasks) {
-    const auto kept = being_kept_.extract(task);
-    Deliver(task, kept.mapped());
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    being_kept_.erase(tasks[i]);
+    Deliver(tasks[i], answers[i].answer);
   }
   if (being_kept_.empty()) all_kept_.NotifyAll();
 }
@@ -219,12 +224,12 @@ void WorkerPool::NoteLate(WorkerId id, const LateAnswer& answer) {
   queue_.NoteLateAnswer(id, answer.adapter, answer.took_s, now_s);
 }
 
-void WorkerPool::Deliver(TaskId id, const Answer& answer) {
+void WorkerPool::Deliver(TaskId id, Answer answer) {
   const Task& task = tasks_.at(id);
   Report(task.asked->adapter, QueryEvent::kAnswered);
   cache_.Insert(task.key, answer);
   if (census_.NoteAnswered(task.asked->adapter)) UpdateOfferedAdapters();
-  Finish(id, answer);
+  Finish(id, std::move(answer));
 }
 
 void WorkerPool::OnHandedBack(WorkerId worker, TaskId task) {
@@ -264,8 +269,10 @@ absl::StatusOr<WorkerPool::BatchResult> WorkerPool::Run(
     absl::Span<const Query> queries, const BatchObserver& observer,
     const BatchShare& share) {
   const QueryScope scope{adapter, options_.share_answers ? "" : share.key};
-  const std::vector<QueryKey> keys = KeysOf(scope, context.get(), queries);
-  LoadStored(scope, context, queries, keys);
+  std::vector<Question> questions =
+      QuestionsOf(scope, context.get(), queries,
+                  /*with_bytes=*/options_.store != nullptr);
+  LoadStored(scope, context, queries, questions);
   Waiter waiter{.slots = {queries.size(), std::nullopt}, .log = observer.log};
 
   BatchResult result;
@@ -274,7 +281,8 @@ absl::StatusOr<WorkerPool::BatchResult> WorkerPool::Run(
     const MutexLock lock(mutex_);
     const BatchId batch = queue_.OpenBatch(adapter, share);
     const double began_s = options_.now_s();
-    result.cache_hits = Enqueue(batch, scope, context, queries, keys, waiter);
+    result.cache_hits =
+        Enqueue(batch, scope, context, queries, std::move(questions), waiter);
     LeaseToAll();
     status = Await(adapter, began_s, waiter, observer);
     Abandon(batch, waiter);
@@ -289,33 +297,32 @@ absl::StatusOr<WorkerPool::BatchResult> WorkerPool::Run(
 void WorkerPool::LoadStored(const QueryScope& scope,
                             const SharedContext& context,
                             absl::Span<const Query> queries,
-                            absl::Span<const QueryKey> keys) {
+                            absl::Span<const Question> questions) {
   if (options_.store == nullptr) return;
-  std::vector<size_t> unknown;
+  std::vector<size_t> indices;
+  std::vector<Question> unknown;
   {
     const MutexLock lock(mutex_);
-    for (size_t i = 0; i < keys.size(); ++i) {
-      if (!cache_.Contains(keys[i])) unknown.push_back(i);
+    for (size_t i = 0; i < questions.size(); ++i) {
+      if (!cache_.Contains(questions[i].key)) indices.push_back(i);
     }
   }
-  if (unknown.empty()) return;  // Saves a call to a store that may be slow.
-  QuestionWriter writer(scope, context.get());
-  std::vector<Question> questions;
-  for (const size_t i : unknown) questions.push_back(writer.Write(queries[i]));
+  if (indices.empty()) return;  // Saves a call to a store that may be slow.
+  for (const size_t i : indices) unknown.push_back(questions[i]);
   const std::vector<std::optional<Answer>> answers =
-      options_.store->Find(questions);
+      options_.store->Find(unknown);
   const PairContext no_context;
   for (size_t i = 0; i < answers.size(); ++i) {
     if (!answers[i].has_value()) continue;
     const absl::Status status =
-        CheckAnswer(context ? context->pairs : no_context, queries[unknown[i]],
+        CheckAnswer(context ? context->pairs : no_context, queries[indices[i]],
                     *answers[i], scope.adapter.name);
     if (!status.ok()) {
-      options_.store->Drop(questions[i].key, status);
+      options_.store->Drop(unknown[i].key, status);
       continue;
     }
     const MutexLock lock(mutex_);
-    cache_.Insert(questions[i].key, *answers[i]);
+    cache_.Insert(unknown[i].key, *answers[i]);
   }
 }
 
@@ -350,10 +357,11 @@ bool WorkerPool::HasWorkers() {
 int64_t WorkerPool::Enqueue(BatchId batch, const QueryScope& scope,
                             const SharedContext& context,
                             absl::Span<const Query> queries,
-                            absl::Span<const QueryKey> keys, Waiter& waiter) {
+                            std::vector<Question> questions, Waiter& waiter) {
   int64_t cache_hits = 0;
   for (size_t i = 0; i < queries.size(); ++i) {
-    std::optional<Answer> known = cache_.Find(keys[i]);
+    auto& [key, bytes] = questions[i];
+    std::optional<Answer> known = cache_.Find(key);
     if (observer_ != nullptr) observer_->OnCacheLookup(known.has_value());
     if (known.has_value()) {
       waiter.Deliver(i, *std::move(known));
@@ -369,15 +377,17 @@ int64_t WorkerPool::Enqueue(BatchId batch, const QueryScope& scope,
       }
       continue;
     }
-    const auto [it, is_new] = in_flight_.try_emplace(keys[i]);
+    const auto [it, is_new] = in_flight_.try_emplace(key);
     if (is_new) {
       it->second = queue_.AddTask(batch);
       Task& task = tasks_[it->second];
-      task.key = keys[i];
-      task.asked = std::make_shared<const Asked>(Asked{.adapter = scope.adapter,
-                                                       .tenant = scope.tenant,
-                                                       .context = context,
-                                                       .query = queries[i]});
+      task.key = key;
+      task.asked =
+          std::make_shared<const Asked>(Asked{.adapter = scope.adapter,
+                                              .tenant = scope.tenant,
+                                              .context = context,
+                                              .query = queries[i],
+                                              .bytes = std::move(bytes)});
       task.asked_s = options_.now_s();
     } else if (being_kept_.count(it->second) == 0) {
       queue_.JoinTask(batch, it->second);
@@ -494,13 +504,14 @@ void WorkerPool::Remove(WorkerId id) {
 }
 
 // Delivers the answer to every waiter and logs the query.
-void WorkerPool::Finish(TaskId id, const absl::StatusOr<Answer>& answer) {
+void WorkerPool::Finish(TaskId id, absl::StatusOr<Answer> answer) {
   const Task task = std::move(tasks_.at(id));
   tasks_.erase(id);
   in_flight_.erase(task.key);
   disputed_.erase(id);
   bool finished = false;
-  for (const auto& [waiter, slot] : task.waiting) {
+  for (size_t i = 0; i < task.waiting.size(); ++i) {
+    const auto& [waiter, slot] = task.waiting[i];
     if (waiter->log != nullptr) {
       waiter->log->OnQuery({.id = id,
                             .adapter = task.asked->adapter,
@@ -511,7 +522,8 @@ void WorkerPool::Finish(TaskId id, const absl::StatusOr<Answer>& answer) {
                             .code = answer.status().code(),
                             .attempts = task.attempts.attempts()});
     }
-    waiter->Deliver(slot, answer);
+    const bool is_last = i + 1 == task.waiting.size();
+    waiter->Deliver(slot, is_last ? std::move(answer) : answer);
     finished = finished || waiter->Finished();
   }
   if (finished) changed_.NotifyAll();

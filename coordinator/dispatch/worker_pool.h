@@ -13,6 +13,9 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/container/node_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -281,6 +284,7 @@ class WorkerPool {
     std::string tenant;  // QueryScope::tenant.
     SharedContext context;
     Query query;
+    std::string bytes;  // Question::bytes; empty without a store.
 
     const PairContext* pairs() const {
       return context == nullptr ? nullptr : &context->pairs;
@@ -325,7 +329,7 @@ class WorkerPool {
 
     bool Failed() const;
     bool Finished() const { return prefix == slots.size() || Failed(); }
-    void Deliver(size_t slot, const absl::StatusOr<Answer>& answer);
+    void Deliver(size_t slot, absl::StatusOr<Answer> answer);
   };
   // A connection that was lost while it held queries.
   struct Loss {
@@ -390,7 +394,8 @@ class WorkerPool {
   // fail CheckAnswer from the store.
   void LoadStored(const QueryScope& scope, const SharedContext& context,
                   absl::Span<const Query> queries,
-                  absl::Span<const QueryKey> keys) ABSL_LOCKS_EXCLUDED(mutex_);
+                  absl::Span<const Question> questions)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // Marks the wrong ones among `answers` as rejected. Returns those that come
   // too late and are right or wrong; errors are neither. It runs without the
   // lock because it takes time.
@@ -399,11 +404,14 @@ class WorkerPool {
       ABSL_LOCKS_EXCLUDED(mutex_);
   void NoteLate(WorkerId worker, const LateAnswer& answer)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void OnKept(const std::vector<TaskId>& tasks) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Takes the accepted answers to `tasks` that the store has settled.
+  void OnKept(absl::Span<const TaskId> tasks,
+              absl::Span<const AnsweredQuestion> answers)
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
   int64_t Enqueue(BatchId batch, const QueryScope& scope,
                   const SharedContext& context, absl::Span<const Query> queries,
-                  absl::Span<const QueryKey> keys, Waiter& waiter)
+                  std::vector<Question> questions, Waiter& waiter)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // `began_s`: from before the queries were leased.
   absl::Status Await(const AdapterId& adapter, double began_s, Waiter& waiter,
@@ -504,9 +512,8 @@ class WorkerPool {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Remove(WorkerId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Caches the answer of a worker and finishes the task.
-  void Deliver(TaskId id, const Answer& answer)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Finish(TaskId id, const absl::StatusOr<Answer>& answer)
+  void Deliver(TaskId id, Answer answer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Finish(TaskId id, absl::StatusOr<Answer> answer)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status NoWorkerFor(absl::string_view adapter) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -568,14 +575,14 @@ class WorkerPool {
   mutable Mutex offered_mutex_;
   Digest offered_adapters_ ABSL_GUARDED_BY(offered_mutex_);
   std::map<WorkerId, Worker> workers_ ABSL_GUARDED_BY(mutex_);
-  std::map<TaskId, Task> tasks_ ABSL_GUARDED_BY(mutex_);
+  absl::node_hash_map<TaskId, Task> tasks_ ABSL_GUARDED_BY(mutex_);
   // Tasks in the queue with an answer that was rejected or is not believed yet.
   std::set<TaskId> disputed_ ABSL_GUARDED_BY(mutex_);
-  // Tasks that are answered and gone from the queue, with their answers. They
-  // wait for the store to confirm that it has the answers.
-  std::map<TaskId, Answer> being_kept_ ABSL_GUARDED_BY(mutex_);
+  // Tasks that are answered and gone from the queue. They wait for the store to
+  // confirm that it has the answers.
+  absl::flat_hash_set<TaskId> being_kept_ ABSL_GUARDED_BY(mutex_);
   ConditionVariable all_kept_;
-  std::map<QueryKey, TaskId> in_flight_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<QueryKey, TaskId> in_flight_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace tangram

@@ -170,23 +170,29 @@ void ServiceMetrics::OnAdapter(const std::string& adapter) {
 }
 
 void ServiceMetrics::OnQuery(const std::string& adapter, QueryEvent event) {
-  const std::string label = LabelOf(adapter);
-  {
-    const MutexLock lock(mutex_);
-    auto series = query_series_.find({label, event});
-    if (series == query_series_.end()) {
-      series =
-          query_series_
-              .emplace(
-                  std::pair(label, event),
-                  queries_.Bind({{"adapter", label}, {"state", NameOf(event)}}))
-              .first;
-    }
-    series->second.Add();
-  }
+  SeriesOf(adapter, event).Add();
   if (event == QueryEvent::kLost || event == QueryEvent::kGivenUp) {
     leases_lost_.Add({});
   }
+}
+
+BoundCounter ServiceMetrics::SeriesOf(const std::string& adapter,
+                                      QueryEvent event) {
+  const auto place = static_cast<size_t>(event);
+  {
+    const MutexLock lock(mutex_);
+    const auto known = query_series_.find(adapter);
+    if (known != query_series_.end() && known->second[place].has_value()) {
+      return *known->second[place];
+    }
+  }
+  const std::string label = LabelOf(adapter);
+  const MutexLock lock(mutex_);
+  std::optional<BoundCounter>& series = query_series_[label][place];
+  if (!series.has_value()) {
+    series = queries_.Bind({{"adapter", label}, {"state", NameOf(event)}});
+  }
+  return *series;
 }
 
 void ServiceMetrics::OnWait(double seconds) { queue_wait_.Observe(seconds); }

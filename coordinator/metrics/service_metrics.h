@@ -1,7 +1,10 @@
 #ifndef TANGRAM_COORDINATOR_METRICS_SERVICE_METRICS_H_
 #define TANGRAM_COORDINATOR_METRICS_SERVICE_METRICS_H_
 
+#include <array>
+#include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -52,6 +55,9 @@ class ServiceMetrics : public WorkerPoolObserver {
   void SetCertificateEnd(double unix_s);
 
  private:
+  // Returns the series of an adapter and event, found once.
+  BoundCounter SeriesOf(const std::string& adapter, QueryEvent event)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // Returns the value of the label "adapter" for a name that workers chose.
   std::string LabelOf(const std::string& adapter);
 
@@ -89,8 +95,9 @@ class ServiceMetrics : public WorkerPoolObserver {
   // Names of adapters that have series, at most kMaxAdapterLabels.
   std::set<std::string> adapters_ ABSL_GUARDED_BY(mutex_);
   // Series of the queries of an adapter, by event. They count most often.
-  std::map<std::pair<std::string, QueryEvent>, BoundCounter> query_series_
-      ABSL_GUARDED_BY(mutex_);
+  std::map<std::string,
+           std::array<std::optional<BoundCounter>, std::size(kQueryEvents)>>
+      query_series_ ABSL_GUARDED_BY(mutex_);
   // Tenants that have series, at most kMaxTenantLabels.
   std::set<std::string> tenants_ ABSL_GUARDED_BY(mutex_);
 };

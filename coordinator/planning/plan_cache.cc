@@ -16,7 +16,7 @@ Digest KeyOf(const PlanScope& scope, const Digest& request) {
   std::string scope_bytes(scope.adapters.view());
   AppendCanonical(scope_bytes, scope.tenant);
   const absl::string_view parts[] = {scope_bytes, request.view()};
-  return Sha256()(parts);
+  return Sha256::OfThread()(parts);
 }
 
 }  // namespace
@@ -29,7 +29,7 @@ Digest RequestName(const grpc::ByteBuffer& request) {
     parts.emplace_back(reinterpret_cast<const char*>(slice.begin()),
                        slice.size());
   }
-  return Sha256()(parts);
+  return Sha256::OfThread()(parts);
 }
 
 std::optional<grpc::ByteBuffer> PlanCache::Find(const PlanScope& scope,

@@ -25,6 +25,7 @@
 #include "coordinator/planners/frontier/allocation_list.h"
 #include "coordinator/planning/frontier_order.h"
 #include "coordinator/planning/recorded_plan.h"
+#include "coordinator/rpc/known_answer_handler.h"
 #include "coordinator/rpc/planning_call.h"
 #include "coordinator/rpc/received_message.h"
 #include "tangram/v1/frontier_service.grpc.pb.h"
@@ -32,6 +33,8 @@
 namespace tangram {
 namespace {
 
+// The number of the method in the service.
+constexpr int kFrontier = 0;
 // Answers of one message of the stream; about 100 bytes each.
 constexpr int kMostInUpdate = 1000;
 
@@ -343,21 +346,22 @@ class FrontierCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 };
 
 // Takes requests as bytes, because a known one need not be decoded.
-class FrontierService : public v1::Frontiers::WithRawCallbackMethod_Frontier<
-                            v1::Frontiers::Service> {
+class FrontierService : public v1::Frontiers::Service {
  public:
-  explicit FrontierService(const FrontierServiceParts& parts) : parts_(parts) {}
-
-  grpc::ServerWriteReactor<grpc::ByteBuffer>* Frontier(
-      grpc::CallbackServerContext* context,
-      const grpc::ByteBuffer* request) override {
-    if (auto known = FindKnown(*context, *request)) {
-      parts_.planner.metrics.OnKnownPlan();
-      return new KnownAnswerCall(*known);
-    }
-    auto* call = new FrontierCall(parts_, *context, refusals_);
-    call->Start(*request);
-    return call;
+  explicit FrontierService(const FrontierServiceParts& parts) : parts_(parts) {
+    MarkMethodRawCallback(
+        kFrontier, new KnownAnswerHandler(
+                       [this](const grpc::CallbackServerContext& context,
+                              const grpc::ByteBuffer& request) {
+                         return FindKnown(context, request);
+                       },
+                       [this](grpc::CallbackServerContext* context,
+                              const grpc::ByteBuffer* request) {
+                         auto* call =
+                             new FrontierCall(parts_, *context, refusals_);
+                         call->Start(*request);
+                         return call;
+                       }));
   }
 
  private:
@@ -367,7 +371,10 @@ class FrontierService : public v1::Frontiers::WithRawCallbackMethod_Frontier<
     const absl::StatusOr<PlanScope> scope = ScopeOf(parts_.planner, context);
     // Not known: the call then refuses the caller.
     if (!scope.ok()) return std::nullopt;
-    return parts_.answers.Find(*scope, request);
+    std::optional<grpc::ByteBuffer> known =
+        parts_.answers.Find(*scope, request);
+    if (known.has_value()) parts_.planner.metrics.OnKnownPlan();
+    return known;
   }
 
   const FrontierServiceParts parts_;

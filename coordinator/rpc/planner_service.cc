@@ -19,12 +19,16 @@
 #include "common/wire/grpc_status.h"
 #include "coordinator/planning/plan_request_wire.h"
 #include "coordinator/planning/recorded_plan.h"
+#include "coordinator/rpc/known_answer_handler.h"
 #include "coordinator/rpc/planning_call.h"
 #include "coordinator/rpc/received_message.h"
 #include "tangram/v1/planner_service.grpc.pb.h"
 
 namespace tangram {
 namespace {
+
+// The number of the method in the service.
+constexpr int kPlan = 0;
 
 absl::StatusOr<PlanOrder> Decode(const grpc::ByteBuffer& request) {
   v1::PlanRequest message;
@@ -233,21 +237,21 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 };
 
 // Takes requests as bytes, because a known one need not be decoded.
-class PlannerService
-    : public v1::Planner::WithRawCallbackMethod_Plan<v1::Planner::Service> {
+class PlannerService : public v1::Planner::Service {
  public:
-  explicit PlannerService(const PlannerServiceParts& parts) : parts_(parts) {}
-
-  grpc::ServerWriteReactor<grpc::ByteBuffer>* Plan(
-      grpc::CallbackServerContext* context,
-      const grpc::ByteBuffer* request) override {
-    if (auto known = FindKnown(*context, *request)) {
-      parts_.metrics.OnKnownPlan();
-      return new KnownAnswerCall(*known);
-    }
-    auto* call = new PlanCall(parts_, *context, refusals_);
-    call->Start(*request);
-    return call;
+  explicit PlannerService(const PlannerServiceParts& parts) : parts_(parts) {
+    MarkMethodRawCallback(
+        kPlan, new KnownAnswerHandler(
+                   [this](const grpc::CallbackServerContext& context,
+                          const grpc::ByteBuffer& request) {
+                     return FindKnown(context, request);
+                   },
+                   [this](grpc::CallbackServerContext* context,
+                          const grpc::ByteBuffer* request) {
+                     auto* call = new PlanCall(parts_, *context, refusals_);
+                     call->Start(*request);
+                     return call;
+                   }));
   }
 
  private:
@@ -258,8 +262,11 @@ class PlannerService
     // Not known: the planning call then refuses the caller.
     if (!scope.ok()) return std::nullopt;
     const std::optional<Digest> name = PlanIdIn(request);
-    return name.has_value() ? parts_.cache.Find(*scope, *name)
-                            : parts_.cache.Find(*scope, request);
+    std::optional<grpc::ByteBuffer> known =
+        name.has_value() ? parts_.cache.Find(*scope, *name)
+                         : parts_.cache.Find(*scope, request);
+    if (known.has_value()) parts_.metrics.OnKnownPlan();
+    return known;
   }
 
   const PlannerServiceParts parts_;

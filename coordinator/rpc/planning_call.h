@@ -23,23 +23,6 @@ namespace tangram {
 // Time after which a place in the queue is likely to be free.
 inline constexpr double kBusyDelayOfPlansS = 2;
 
-// A call that is answered from a cache.
-class KnownAnswerCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
- public:
-  explicit KnownAnswerCall(const grpc::ByteBuffer& answer) : answer_(answer) {
-    StartWriteAndFinish(&answer_, grpc::WriteOptions(), grpc::Status::OK);
-  }
-  void OnDone() override { delete this; }
-
- private:
-  // Lets OnDone run in gRPC's thread: it is short, and another thread costs as
-  // much as the rest of the call. gRPC 1.51 uses another for streams all the
-  // same.
-  bool InternalInlineable() override { return true; }
-
-  const grpc::ByteBuffer answer_;
-};
-
 // Returns the scope of answers that the caller may see. An error for a caller
 // who is not known.
 absl::StatusOr<PlanScope> ScopeOf(const PlannerServiceParts& parts,

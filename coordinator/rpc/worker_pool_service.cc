@@ -84,9 +84,9 @@ WorkerAnswer ReadAnswer(v1::Answer& message) {
   return answer;
 }
 
-// Answers in one message for each slot of the worker. It holds at most 8 leases
-// for each, and the answers to revoked ones may come along.
-constexpr int kMaxAnswersPerSlot = 32;
+// Answers in one message for each slot of the worker: the leases that it may
+// hold, and the answers to revoked ones may come along.
+constexpr int kMaxAnswersPerSlot = 4 * (1 + WorkQueue::kMostPrefetch);
 
 // Revoked leases whose answers may still come, more than a worker holds.
 constexpr size_t kMaxRevokedLeases = 1 << 14;

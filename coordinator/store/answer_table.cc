@@ -41,7 +41,7 @@ constexpr char kProbe[] =
     "LIMIT 1";
 // Numbers of rows per statement. There are few sizes, so that few statements
 // are prepared.
-constexpr size_t kChunks[] = {128, 16, 1};
+constexpr size_t kChunks[] = {128, 64, 32, 16, 8, 4, 2, 1};
 
 // Calls `handle` with consecutive parts of `all`, whose sizes are in kChunks.
 template <typename T, typename Handle>
@@ -52,6 +52,29 @@ absl::Status InChunks(absl::Span<const T> all, const Handle& handle) {
     }
   }
   return absl::OkStatus();
+}
+
+// Returns the statement that finds the rows of a version under so many keys.
+std::string FindSql(size_t num_keys) {
+  std::string sql =
+      "SELECT sequence, key, question, answer, checksum FROM answers "
+      "WHERE version = ?1 AND key IN (";
+  for (size_t i = 0; i < num_keys; ++i) {
+    absl::StrAppend(&sql, i > 0 ? ", ?" : "?", 2 + i);
+  }
+  return sql + ")";
+}
+
+// Returns the statement that inserts so many rows of a version.
+std::string InsertSql(size_t num_rows) {
+  std::string sql =
+      "INSERT INTO answers (version, key, question, answer, checksum) VALUES ";
+  for (size_t i = 0; i < num_rows; ++i) {
+    const size_t first = 2 + 4 * i;
+    absl::StrAppend(&sql, i > 0 ? ", " : "", "(?1, ?", first, ", ?", first + 1,
+                    ", ?", first + 2, ", ?", first + 3, ")");
+  }
+  return sql + " ON CONFLICT (version, key) DO NOTHING";
 }
 
 // Returns whether an error is transient: the database is in use, away or full.
@@ -125,10 +148,10 @@ absl::StatusOr<int64_t> AnswerTable::DeleteAll() {
   return num_deleted;
 }
 
-absl::Status AnswerTable::Trim(int64_t max_bytes) {
-  return Use([&](SqlDatabase& database) {
+absl::StatusOr<int64_t> AnswerTable::Trim(int64_t max_bytes) {
+  int64_t bytes = 0;
+  const absl::Status status = Use([&](SqlDatabase& database) {
     while (true) {
-      int64_t bytes = 0;
       TANGRAM_RETURN_IF_ERROR(database.Run(
           "SELECT CAST(COALESCE(SUM(LENGTH(question) + LENGTH(answer)), 0) "
           "AS BIGINT) FROM answers",
@@ -140,6 +163,8 @@ absl::Status AnswerTable::Trim(int64_t max_bytes) {
       if (database.num_changed() == 0) return absl::OkStatus();
     }
   });
+  if (!status.ok()) return status;
+  return bytes;
 }
 
 absl::Status AnswerTable::OpenOnce() {
@@ -189,16 +214,12 @@ absl::Status AnswerTable::Use(
 
 absl::Status AnswerTable::FindChunk(SqlDatabase& database,
                                     absl::Span<const absl::string_view> keys,
-                                    std::vector<Row>& found) const {
-  std::string sql =
-      "SELECT sequence, key, question, answer, checksum FROM answers "
-      "WHERE version = ?1 AND key IN (";
+                                    std::vector<Row>& found) {
   std::vector<SqlValue> values = {version_};
-  for (const absl::string_view key : keys) {
-    values.push_back(Blob{key});
-    absl::StrAppend(&sql, values.size() > 2 ? ", ?" : "?", values.size());
-  }
-  sql += ")";
+  values.reserve(1 + keys.size());
+  for (const absl::string_view key : keys) values.push_back(Blob{key});
+  std::string& sql = find_sql_[keys.size()];
+  if (sql.empty()) sql = FindSql(keys.size());
   return database.Run(sql, values, [&](const SqlRow& row) {
     found.push_back({.sequence = row.Int(0),
                      .stored = {.key = row.String(1),
@@ -209,20 +230,17 @@ absl::Status AnswerTable::FindChunk(SqlDatabase& database,
 }
 
 absl::Status AnswerTable::InsertChunk(
-    SqlDatabase& database, absl::Span<const StoredAnswer* const> chunk) const {
-  std::string sql =
-      "INSERT INTO answers (version, key, question, answer, checksum) VALUES ";
+    SqlDatabase& database, absl::Span<const StoredAnswer* const> chunk) {
   std::vector<SqlValue> values = {version_};
+  values.reserve(1 + 4 * chunk.size());
   for (const StoredAnswer* row : chunk) {
-    const size_t first = values.size() + 1;
     for (const std::string* column :
          {&row->key, &row->question, &row->answer, &row->checksum}) {
       values.push_back(Blob{*column});
     }
-    absl::StrAppend(&sql, first > 2 ? ", " : "", "(?1, ?", first, ", ?",
-                    first + 1, ", ?", first + 2, ", ?", first + 3, ")");
   }
-  sql += " ON CONFLICT (version, key) DO NOTHING";
+  std::string& sql = insert_sql_[chunk.size()];
+  if (sql.empty()) sql = InsertSql(chunk.size());
   return database.Run(sql, values);
 }
 

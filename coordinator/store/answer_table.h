@@ -2,6 +2,7 @@
 #define TANGRAM_COORDINATOR_STORE_ANSWER_TABLE_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -55,8 +56,8 @@ class AnswerTable {
   // Deletes the rows of all versions. Returns their number.
   absl::StatusOr<int64_t> DeleteAll();
   // Deletes the oldest tenth of the rows, of all versions, until questions and
-  // answers take at most `max_bytes`.
-  absl::Status Trim(int64_t max_bytes);
+  // answers take at most `max_bytes`. Returns what they take. O(rows).
+  absl::StatusOr<int64_t> Trim(int64_t max_bytes);
 
  private:
   absl::Status OpenOnce();
@@ -67,15 +68,18 @@ class AnswerTable {
   absl::Status Use(absl::FunctionRef<absl::Status(SqlDatabase&)> use);
   absl::Status FindChunk(SqlDatabase& database,
                          absl::Span<const absl::string_view> keys,
-                         std::vector<Row>& found) const;
+                         std::vector<Row>& found);
   absl::Status InsertChunk(SqlDatabase& database,
-                           absl::Span<const StoredAnswer* const> chunk) const;
+                           absl::Span<const StoredAnswer* const> chunk);
 
   const AnswerPlace place_;
   const std::string version_;
   const OnSetAside on_set_aside_;
   std::unique_ptr<SqlDatabase> database_;  // Null if it could not be opened.
   bool has_dropped_old_format_ = false;
+  // Statements by their numbers of rows.
+  std::map<size_t, std::string> find_sql_;
+  std::map<size_t, std::string> insert_sql_;
 };
 
 }  // namespace tangram

@@ -1,14 +1,15 @@
 #include "coordinator/store/sql_answer_store.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <deque>
 #include <iterator>
-#include <map>
 #include <thread>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/obs/log.h"
@@ -20,13 +21,18 @@
 namespace tangram {
 namespace {
 
-// Bytes written between two checks of the size, by which the database may
-// exceed its limit.
-constexpr int64_t kTrimIntervalBytes = 4 << 20;
+// A check of the size reads the whole database. So it waits until a part of the
+// room that was left is written. Other coordinators write too, so it is the
+// eighth part, but at least so many bytes, by which the database may exceed its
+// limit.
+constexpr int64_t kLeastTrimIntervalBytes = 4 << 20;
+constexpr int64_t kTrimsOfRoom = 8;
 // While the database cannot be written, at most this many bytes of answers
 // wait; the rest are dropped. The writer tries again at this interval.
 constexpr int64_t kMaxWaitingBytes = 64 << 20;
 constexpr std::chrono::seconds kRetryInterval(1);
+// Transactions that a caller of Insert writes at most.
+constexpr int kMaxRounds = 4;
 // Aims at this many rows in a transaction: few transactions, none of which
 // makes other writers wait long. The rows of one Insert stay together.
 constexpr size_t kMaxRows = 1000;
@@ -115,8 +121,12 @@ class SqlAnswerStore : public AnswerStore {
     inserted.on_settled = std::move(on_settled);
     waiting_.push_back(std::move(inserted));
     // Writes in this thread: waking another takes longer, on a busy machine far
-    // longer.
-    if (!is_writing_ && is_quick_) WriteWaiting();
+    // longer. So do the answers that others left meanwhile.
+    for (int i = 0; i < kMaxRounds && !is_writing_ && !waiting_.empty() &&
+                    is_quick_ && !is_failing_;
+         ++i) {
+      WriteWaiting();
+    }
     if (HasWork()) wake_.NotifyAll();
   }
 
@@ -157,7 +167,8 @@ class SqlAnswerStore : public AnswerStore {
   absl::Status FindAll(absl::Span<const Question> questions,
                        std::vector<std::optional<Answer>>& answers) {
     // From key to the index of the question.
-    std::map<absl::string_view, size_t> index;
+    absl::flat_hash_map<absl::string_view, size_t> index;
+    index.reserve(questions.size());
     std::vector<absl::string_view> keys;
     for (size_t i = 0; i < questions.size(); ++i) {
       const bool is_new = index.try_emplace(questions[i].key.view(), i).second;
@@ -261,7 +272,7 @@ class SqlAnswerStore : public AnswerStore {
         waiting_bytes_ -= NumBytes(inserted);
         since_trim_bytes_ += NumBytes(inserted);
       }
-      must_trim_ = since_trim_bytes_ >= kTrimIntervalBytes;
+      must_trim_ = since_trim_bytes_ >= trim_interval_bytes_;
       Settle(taken);
     }
     is_writing_ = false;
@@ -297,20 +308,22 @@ class SqlAnswerStore : public AnswerStore {
   bool TrimIfDue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(waiting_mutex_) {
     if (!must_trim_) return true;
     is_writing_ = true;
-    absl::Status status;
+    absl::StatusOr<int64_t> bytes = 0;
     {
       const MutexUnlock unlock(waiting_mutex_);
-      status = Trim();
-      if (!status.ok()) cannot_write_.Tell(status.ToString());
+      bytes = Trim();
+      if (!bytes.ok()) cannot_write_.Tell(bytes.status().ToString());
     }
     is_writing_ = false;
-    if (!status.ok()) return false;
+    if (!bytes.ok()) return false;
     must_trim_ = false;
     since_trim_bytes_ = 0;
+    trim_interval_bytes_ = std::max(
+        kLeastTrimIntervalBytes, (options_.max_bytes - *bytes) / kTrimsOfRoom);
     return true;
   }
 
-  absl::Status Trim() {
+  absl::StatusOr<int64_t> Trim() {
     const MutexLock lock(table_mutex_);
     return table_.Trim(options_.max_bytes);
   }
@@ -335,6 +348,8 @@ class SqlAnswerStore : public AnswerStore {
   // The last write took at most kQuickWrite.
   bool is_quick_ ABSL_GUARDED_BY(waiting_mutex_) = true;
   int64_t since_trim_bytes_ ABSL_GUARDED_BY(waiting_mutex_) = 0;
+  int64_t trim_interval_bytes_ ABSL_GUARDED_BY(waiting_mutex_) =
+      kLeastTrimIntervalBytes;
   bool must_trim_ ABSL_GUARDED_BY(waiting_mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(waiting_mutex_) = false;
   SparseWarning cannot_read_{"answers cannot be read"};

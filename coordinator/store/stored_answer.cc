@@ -19,7 +19,7 @@ std::string ChecksumOf(absl::string_view version, const StoredAnswer& row) {
         absl::string_view(row.question), absl::string_view(row.answer)}) {
     AppendCanonical(bytes, column);
   }
-  return std::string(Sha256()(bytes).view());
+  return std::string(Sha256::OfThread()(bytes).view());
 }
 
 StoredAnswer Seal(absl::string_view version, const AnsweredQuestion& answered) {

@@ -18,10 +18,20 @@ WorkerMetrics::WorkerMetrics(Metrics& metrics)
 
 void WorkerMetrics::OnAnswer(const std::string& adapter, const Query& query,
                              const absl::Status& status, double seconds) {
-  queries_.Add(
-      {{"adapter", adapter}, {"outcome", status.ok() ? "answered" : "failed"}});
-  query_duration_.Observe({{"adapter", adapter}, {"query", KindOf(query)}},
-                          seconds);
+  const MutexLock lock(mutex_);
+  Series& series = series_[adapter];
+  std::optional<BoundCounter>& count = series.counts[status.ok()];
+  if (!count.has_value()) {
+    count = queries_.Bind({{"adapter", adapter},
+                           {"outcome", status.ok() ? "answered" : "failed"}});
+  }
+  std::optional<BoundDurations>& duration = series.durations[query.index()];
+  if (!duration.has_value()) {
+    duration =
+        query_duration_.Bind({{"adapter", adapter}, {"query", KindOf(query)}});
+  }
+  count->Add();
+  duration->Observe(seconds);
 }
 
 void WorkerMetrics::AddConnected(int count) {

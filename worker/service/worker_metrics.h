@@ -1,7 +1,11 @@
 #ifndef TANGRAM_WORKER_SERVICE_WORKER_METRICS_H_
 #define TANGRAM_WORKER_SERVICE_WORKER_METRICS_H_
 
+#include <array>
+#include <map>
+#include <optional>
 #include <string>
+#include <variant>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -23,10 +27,19 @@ class WorkerMetrics {
   void SetRunning(int running);
 
  private:
+  // The series of an adapter, found once: short queries take hardly longer.
+  struct Series {
+    std::array<std::optional<BoundCounter>, 2> counts;  // By success.
+    // By the kind of query.
+    std::array<std::optional<BoundDurations>, std::variant_size_v<Query>>
+        durations;
+  };
+
   Counter queries_;
   DurationHistogram query_duration_;
   Gauge connected_;
   Mutex mutex_;
+  std::map<std::string, Series> series_ ABSL_GUARDED_BY(mutex_);
   int num_connected_ ABSL_GUARDED_BY(mutex_) = 0;
   Gauge running_;
 };

@@ -1,4 +1,5 @@
 // The processes of tests/bench/load/measure, which explains their roles.
+#include <google/protobuf/arena.h>
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/security/server_credentials.h>
@@ -109,11 +110,13 @@ v1::PlanRequest BuildRequest() {
       "uniform");
 }
 
-// Returns the size of the result.
+// Returns the size of the result. Its parts are allocated together.
 size_t Plan(v1::Planner::Stub& stub, const v1::PlanRequest& request) {
   grpc::ClientContext context;
   const auto reader = stub.Plan(&context, request);
-  v1::PlanUpdate update;
+  google::protobuf::Arena arena;
+  auto& update =
+      *google::protobuf::Arena::CreateMessage<v1::PlanUpdate>(&arena);
   size_t result_bytes = 0;
   while (reader->Read(&update)) {
     if (update.has_result()) result_bytes = update.ByteSizeLong();

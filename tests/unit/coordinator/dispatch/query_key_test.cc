@@ -25,7 +25,7 @@ PairContext TestContext() {
 
 QueryKey KeyOf(const QueryScope& scope, const QueryContext* context,
                const Query& query) {
-  return KeysOf(scope, context, {query})[0];
+  return QuestionsOf(scope, context, {query}, false)[0].key;
 }
 
 TEST(QueryKeyTest, EverythingThatChangesTheAnswerChangesTheKey) {

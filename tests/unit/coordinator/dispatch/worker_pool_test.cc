@@ -340,9 +340,10 @@ TEST_F(WorkerPoolTest, ASmallBatchIsDoneWhileALargeOneIsUnderWay) {
   while (answered < 20) answer();
   auto small = RunAside(Queries(3));
   while (observer_.misses < 1003) std::this_thread::yield();
-  // At most 8 that it has been leased by then, then turn by turn.
+  // At most those that it has been leased by then, then turn by turn.
+  const size_t enough = 20 + (1 + WorkQueue::kMostPrefetch) + 2 * 3;
   while (small.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
-    if (answered < 20 + 8 + 2 * 3) answer();
+    if (answered < enough) answer();
   }
 
   EXPECT_TRUE(small.get().ok());
