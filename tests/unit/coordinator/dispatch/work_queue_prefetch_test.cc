@@ -11,12 +11,12 @@ namespace {
 
 using ::testing::SizeIs;
 
-const AdapterId kAdapter{"aceso", "1"};
+const AdapterId kAceso{"aceso", "1"};
 
 WorkQueue NewQueue() { return WorkQueue({.first_slots = 1 << 12}); }
 
 void AddTasks(WorkQueue& queue, int count) {
-  const BatchId batch = queue.OpenBatch(kAdapter);
+  const BatchId batch = queue.OpenBatch(kAceso);
   for (int i = 0; i < count; ++i) queue.AddTask(batch);
 }
 
@@ -37,7 +37,7 @@ TEST(WorkQueuePrefetchTest, ManyShortTasksAreLeasedAhead) {
         {6e-4, 1 + 8},
         {1e-3, 1 + 7}}) {
     WorkQueue queue = NewQueue();
-    const WorkerId worker = queue.AddWorker({kAdapter}, 1, 0);
+    const WorkerId worker = queue.AddWorker({kAceso}, 1, 0);
     AddTasks(queue, 1);
     AnswerTogether(queue, worker, takes_s);
     AddTasks(queue, 1000);
@@ -47,7 +47,7 @@ TEST(WorkQueuePrefetchTest, ManyShortTasksAreLeasedAhead) {
 
 TEST(WorkQueuePrefetchTest, AnswersOfOneMessageShareItsTime) {
   WorkQueue queue = NewQueue();
-  const WorkerId worker = queue.AddWorker({kAdapter}, 4, 0);
+  const WorkerId worker = queue.AddWorker({kAceso}, 4, 0);
   AddTasks(queue, 4);
   AnswerTogether(queue, worker, 0.4);
   AddTasks(queue, 1000);
