@@ -317,6 +317,12 @@ absl::Status CheckModelOptions(LaunchArguments& arguments,
         absl::StrCat("no options of the model: ", model.name, " is assumed"));
     return absl::OkStatus();
   }
+  if (model.is_hybrid()) {
+    return arguments.Error("hybrid-layer-pattern",
+                           absl::StrCat("a model whose layers are attention "
+                                        "with an MLP or experts, not ",
+                                        model.name));
+  }
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<MegatronOption> expected,
                            MegatronModelOptions(model));
   return ModelCheck(arguments, model, expected).Check(notes);

@@ -11,12 +11,14 @@
 #include "common/domain/recompute_masks.h"
 #include "frameworks/equal_stages.h"
 #include "frameworks/lower_plan.h"
+#include "frameworks/megatron_hybrid.h"
 #include "frameworks/megatron_options.h"
 #include "frameworks/rank_order.h"
 #include "frameworks/targets.h"
 #include "frameworks/whole_parts.h"
 
-// Exports to Megatron-LM (pretrain_gpt.py of 2026-08). Stages hold any number
+// Exports to Megatron-LM (pretrain_gpt.py of 2026-08, or pretrain_hybrid.py for
+// models with Mamba layers). Stages hold any number
 // of layers (--pipeline-model-parallel-layout). Degrees and the amount of
 // recomputation are the same for all stages. The schedule is 1F1B or
 // interleaved.
@@ -71,11 +73,15 @@ std::vector<MegatronOption> MegatronRecomputeOptions(const ModelSpec& model,
     case RecomputeGranularity::kWholeLayers:
       break;
   }
-  const int num_layers = EqualRecompute(model, plan);
+  int num_layers = EqualRecompute(model, plan);
+  if (model.is_hybrid()) num_layers *= HybridLayersEach(model);
   return {{"recompute_granularity", "full"},
           {"recompute_method", "block"},
           {"recompute_num_layers", absl::StrCat(num_layers)}};
 }
+
+constexpr char kHybridSpec[] =
+    "megatron.core.models.hybrid.hybrid_layer_specs hybrid_stack_spec";
 
 std::vector<MegatronOption> ParallelOptions(const ModelSpec& model,
                                             const PipelinePlan& plan) {
@@ -83,7 +89,10 @@ std::vector<MegatronOption> ParallelOptions(const ModelSpec& model,
   std::vector<MegatronOption> options = {
       {"tensor_model_parallel_size", absl::StrCat(p.tp_degree)},
       {"pipeline_model_parallel_size", absl::StrCat(plan.num_devices())}};
-  if (plan.num_stages() > 1) {
+  if (model.is_hybrid()) {
+    options.push_back({"hybrid_layer_pattern", HybridPattern(model, plan)});
+    options.push_back({"spec", kHybridSpec});
+  } else if (plan.num_stages() > 1) {
     options.push_back(
         {"pipeline_model_parallel_layout", LayoutText(model, plan)});
   }
@@ -123,11 +132,15 @@ void AppendArguments(const std::vector<MegatronOption>& options,
   }
 }
 
-constexpr char kMegatronCommand[] =
-    R"(read -r -d '' -a options < "$here/megatron.args" || true
+// `program`: pretrain_gpt.py or pretrain_hybrid.py.
+std::string MegatronCommand(absl::string_view program) {
+  return absl::StrCat(
+      R"(read -r -d '' -a options < "$here/megatron.args" || true
 cd "$MEGATRON_LM"
-exec "${torchrun[@]}" pretrain_gpt.py "${options[@]}" "$@"
-)";
+exec "${torchrun[@]}" )",
+      program, R"( "${options[@]}" "$@"
+)");
+}
 
 }  // namespace
 
@@ -146,6 +159,7 @@ absl::StatusOr<FrameworkExport> ExportToMegatron(const PlannedTraining& in) {
   const auto ranked = HostsInRankOrder(in.cluster, plan);
   obstacles.Add(ranked.status());
   obstacles.Add(RoundToLayers(in.model, plan));
+  obstacles.Add(CheckHybridStages(in.model, plan));
   const absl::Status equal = EqualizeStages(in.model, plan);
   obstacles.Add(equal);
   if (equal.ok()) {
@@ -168,7 +182,10 @@ absl::StatusOr<FrameworkExport> ExportToMegatron(const PlannedTraining& in) {
       .files = {{"megatron.args", std::move(arguments)},
                 {"hostfile", HostFileText(hosts)},
                 {"launch.sh",
-                 LaunchScript("Megatron-LM", "MEGATRON_LM", kMegatronCommand),
+                 LaunchScript(
+                     "Megatron-LM", "MEGATRON_LM",
+                     MegatronCommand(in.model.is_hybrid() ? "pretrain_hybrid.py"
+                                                          : "pretrain_gpt.py")),
                  /*executable=*/true}},
       .launch = LaunchHint(hosts, "MEGATRON_LM") +
                 " --data-path ... --tokenizer-type ... --lr ... "

@@ -23,6 +23,9 @@ absl::StatusOr<FrameworkExport> Write(const Framework& target,
                                       const PlannedTraining& planned) {
   TANGRAM_RETURN_IF_ERROR(ValidatePlan(planned.model, planned.cluster,
                                        planned.training, planned.plan));
+  if (!target.hybrids && !target.refuses_all) {
+    TANGRAM_RETURN_IF_ERROR(RefuseHybrids(planned.model));
+  }
   TANGRAM_RETURN_IF_ERROR(RefuseMixedStages(planned.plan));
   Obstacles obstacles;
   absl::StatusOr<FrameworkExport> written = target.write(planned);
@@ -53,10 +56,7 @@ std::string WhatToDo(absl::string_view target, const PlannedTraining& planned) {
   const TrainingOptions training = framework.train == nullptr
                                        ? planned.training
                                        : framework.train(planned.training);
-  if (framework.check != nullptr &&
-      !framework.check(planned.model, training).ok()) {
-    return "";
-  }
+  if (!framework.CheckTraining(planned.model, training).ok()) return "";
   const bool runs_somewhere =
       framework.why_not_device == nullptr ||
       absl::c_any_of(planned.cluster.nodes, [&](const Node& node) {

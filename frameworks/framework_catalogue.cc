@@ -47,8 +47,7 @@ class PlannedFramework : public PlanningRuntime {
 
   absl::Status Check(const ModelSpec& model,
                      const TrainingOptions& training) const override {
-    return framework_.check == nullptr ? absl::OkStatus()
-                                       : framework_.check(model, training);
+    return framework_.CheckTraining(model, training);
   }
 
   TrainingOptions Train(const TrainingOptions& training) const override {

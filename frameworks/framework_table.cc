@@ -5,7 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/field_error.h"
+#include "common/base/status_macros.h"
 #include "formats/config/nearest_name.h"
+#include "frameworks/general_refusals.h"
 #include "frameworks/targets.h"
 
 namespace tangram {
@@ -64,6 +66,7 @@ constexpr Framework kFrameworks[] = {
      .moe_parallelizers = kLayerwise,
      .all_parallelizers = kAllLayerwise,
      .shared = Shared::kTpAndDp,
+     .hybrids = true,
      .check = CheckForMegatron},
     {.name = "galvatron",
      .files = "JSON of Hetu-Galvatron",
@@ -174,6 +177,12 @@ std::vector<const Framework*> Filter(const Keep& keep) {
 }
 
 }  // namespace
+
+absl::Status Framework::CheckTraining(const ModelSpec& model,
+                                      const TrainingOptions& training) const {
+  if (!hybrids) TANGRAM_RETURN_IF_ERROR(RefuseHybrids(model));
+  return check == nullptr ? absl::OkStatus() : check(model, training);
+}
 
 absl::Span<const Framework> Frameworks() { return kFrameworks; }
 

@@ -62,9 +62,16 @@ struct Framework {
   // all.
   std::string (*why_not_device)(const DeviceSpec& device) = nullptr;
   bool reads_data = true;  // The user's; false: synthetic data alone.
-  Check* check = nullptr;  // Null: it trains every model.
+  // Whether it trains models with Mamba layers, or with mixers and MLPs alone
+  // in a layer. `check` says which.
+  bool hybrids = false;
+  Check* check = nullptr;  // Null: it trains all other models.
   // How it trains where it is asked to train so; null: as it is asked.
   TrainingOptions (*train)(TrainingOptions training) = nullptr;
+
+  // kInvalidArgument says why it does not train that model in that way.
+  absl::Status CheckTraining(const ModelSpec& model,
+                             const TrainingOptions& training) const;
 
   bool is_planned_for() const { return !parallelizers.empty(); }
 };

@@ -38,6 +38,20 @@ absl::Status RefuseOtherLibraries(const Cluster& cluster, const GpuId& first,
   return absl::OkStatus();
 }
 
+absl::Status RefuseHybrids(const ModelSpec& model) {
+  for (int l = 1; l + 1 < model.num_layers(); ++l) {
+    const LayerSpec& layer = model.layers[l];
+    if (layer.is_plain()) continue;
+    return Refuse(absl::StrCat("model.layers[", l, "]"),
+                  layer.is_mamba()                  ? "a Mamba mixer"
+                  : layer.mixer == MixerKind::kNone ? "no attention"
+                                                    : "no MLP",
+                  "attention with an MLP or experts after it; Megatron-LM "
+                  "alone runs other layers");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status RefuseWarmUp(const PipelinePlan& plan) {
   if (plan.warm_up_passes.empty()) return absl::OkStatus();
   return absl::UnimplementedError(

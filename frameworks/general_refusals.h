@@ -3,6 +3,7 @@
 
 #include "absl/status/status.h"
 #include "common/domain/cluster.h"
+#include "common/domain/model_spec.h"
 #include "common/domain/pipeline_plan.h"
 
 // Refusals of plans that no target runs.
@@ -16,6 +17,10 @@ absl::Status RefuseMixedStages(const PipelinePlan& plan);
 // group over all ranks. `first` is the GPU of rank 0.
 absl::Status RefuseOtherLibraries(const Cluster& cluster, const GpuId& first,
                                   const PipelinePlan& plan);
+
+// Refuses models with Mamba layers, or with a mixer or an MLP alone in a layer:
+// targets whose Framework::hybrids is not set have no such layers.
+absl::Status RefuseHybrids(const ModelSpec& model);
 
 absl::Status RefuseWarmUp(const PipelinePlan& plan);
 

@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
+#include "frameworks/megatron_hybrid.h"
 #include "frameworks/model_details.h"
 
 namespace tangram {
@@ -41,15 +42,30 @@ LayerSpec CommonPart(LayerSpec layer) {
   return layer;
 }
 
-// The first dense layer and the first layer with experts; null if there is
-// none.
+// The first layer with a dense MLP, the first with experts, and the first with
+// each mixer; null if there is none.
 struct LayerKinds {
   const LayerSpec* dense = nullptr;
   const LayerSpec* moe = nullptr;
+  const LayerSpec* attention = nullptr;
+  const LayerSpec* mamba = nullptr;
   const LayerSpec* any() const { return dense != nullptr ? dense : moe; }
 };
 
+absl::StatusOr<LayerKinds> FindHybridKinds(const ModelSpec& model) {
+  TANGRAM_RETURN_IF_ERROR(CheckHybridModel(model));
+  LayerKinds kinds;
+  for (int l = model.num_layers() - 2; l >= 1; --l) {
+    const LayerSpec& layer = model.layers[l];
+    if (layer.is_mamba()) kinds.mamba = &layer;
+    if (layer.mixer == MixerKind::kAttention) kinds.attention = &layer;
+    if (!layer.no_mlp) (layer.is_moe() ? kinds.moe : kinds.dense) = &layer;
+  }
+  return kinds;
+}
+
 absl::StatusOr<LayerKinds> FindKinds(const ModelSpec& model) {
+  if (model.is_hybrid()) return FindHybridKinds(model);
   LayerKinds kinds;
   for (int l = 0; l < model.num_layers(); ++l) {
     const LayerSpec& layer = model.layers[l];
@@ -66,6 +82,7 @@ absl::StatusOr<LayerKinds> FindKinds(const ModelSpec& model) {
                      "]: other dimensions than the layers before; expected one "
                      "kind of dense layer and one of experts"));
   }
+  kinds.attention = kinds.any();
   if (kinds.any() != nullptr) return kinds;
   return absl::InvalidArgumentError(
       "model.layers: no transformer layer; expected at least one");
@@ -128,7 +145,7 @@ void AddExperts(const ModelSpec& model, const LayerKinds& kinds,
     options.Add("moe_shared_expert_intermediate_size",
                 moe.shared_expert_ffn_hidden_size);
   }
-  if (kinds.dense != nullptr) {
+  if (kinds.dense != nullptr && !model.is_hybrid()) {
     options.Add("moe_layer_freq", LayerPattern(model, [](const LayerSpec& l) {
                   return l.is_moe();
                 }));
@@ -171,14 +188,35 @@ absl::Status AddWindows(const ModelSpec& model, OptionList& options) {
   return absl::OkStatus();
 }
 
-void AddVocabulary(const LayerSpec& embedding, OptionList& options) {
+// The pattern of layers is the plan's: see HybridPattern.
+void AddMamba(const LayerSpec& layer, OptionList& options) {
+  options.Add("mamba_num_heads", layer.mamba.num_heads());
+  options.Add("mamba_head_dim", layer.mamba.head_dim);
+  options.Add("mamba_num_groups", layer.mamba.groups);
+  options.Add("mamba_state_dim", layer.mamba.state_size);
+}
+
+// Adds the options of a model that pretrain_hybrid.py builds. It wants heads of
+// attention, which go with the degrees, without any attention too.
+void AddMixers(const LayerKinds& kinds, OptionList& options) {
+  if (kinds.attention != nullptr) {
+    AddAttention(*kinds.attention, options);
+  } else {
+    options.Add("num_attention_heads", kinds.mamba->mamba.num_heads());
+  }
+  if (kinds.mamba != nullptr) AddMamba(*kinds.mamba, options);
+}
+
+void AddVocabulary(const ModelSpec& model, OptionList& options) {
+  const LayerSpec& embedding = model.layers.front();
   options.Add("vocab_size", embedding.vocab_size);
   const int positions = embedding.max_position_embeddings;
   if (positions > 0) {
     options.Add("position_embedding_type", "learned_absolute");
     options.Add("max_position_embeddings", positions);
   } else {
-    options.Add("position_embedding_type", "rope");
+    options.Add("position_embedding_type",
+                model.details.no_positions ? "none" : "rope");
   }
   if (!embedding.tied_embeddings) {
     options.Flag("untie_embeddings_and_output_weights");
@@ -188,7 +226,10 @@ void AddVocabulary(const LayerSpec& embedding, OptionList& options) {
 // Adds what the model says about its rotary positions, as far as there are
 // options for it: see LostDetails.
 void AddRope(const ModelSpec& model, OptionList& options) {
-  if (model.layers.front().max_position_embeddings > 0) return;
+  if (model.layers.front().max_position_embeddings > 0 ||
+      model.details.no_positions) {
+    return;
+  }
   const ModelDetails& details = model.details;
   if (details.rope_theta > 0 &&
       details.rope_theta == std::floor(details.rope_theta)) {
@@ -217,25 +258,27 @@ void AddRope(const ModelSpec& model, OptionList& options) {
 absl::StatusOr<std::vector<MegatronOption>> MegatronModelOptions(
     const ModelSpec& model) {
   TANGRAM_ASSIGN_OR_RETURN(const LayerKinds kinds, FindKinds(model));
-  const LayerSpec& layer = *kinds.any();
+  const LayerSpec& layer = model.layers[1];
   OptionList options;
-  options.Add("num_layers",
-              std::count_if(model.layers.begin(), model.layers.end(),
-                            [](const LayerSpec& l) {
-                              return l.kind == LayerKind::kTransformer;
-                            }));
+  if (!model.is_hybrid()) options.Add("num_layers", model.num_layers() - 2);
   options.Add("hidden_size", layer.hidden_size);
-  options.Add("ffn_hidden_size", kinds.dense != nullptr
-                                     ? kinds.dense->ffn_hidden_size
-                                     : kinds.moe->expert_ffn_hidden_size);
-  AddAttention(layer, options);
+  if (kinds.any() != nullptr) {
+    options.Add("ffn_hidden_size", kinds.dense != nullptr
+                                       ? kinds.dense->ffn_hidden_size
+                                       : kinds.moe->expert_ffn_hidden_size);
+  }
+  AddMixers(kinds, options);
   if (layer.gated_mlp) options.Flag("swiglu");
+  // The hybrids without gates are Nemotron-H's, whose MLPs square their ReLU.
+  if (model.is_hybrid() && !layer.gated_mlp && kinds.any() != nullptr) {
+    options.Flag("squared_relu");
+  }
   if (!layer.linear_bias) options.Flag("disable_bias_linear");
   options.Add("normalization", layer.norm_bias ? "LayerNorm" : "RMSNorm");
   if (model.details.norm_epsilon > 0) {
     options.Add("norm_epsilon", DetailText(model.details.norm_epsilon));
   }
-  AddVocabulary(model.layers.front(), options);
+  AddVocabulary(model, options);
   AddRope(model, options);
   TANGRAM_RETURN_IF_ERROR(AddWindows(model, options));
   if (kinds.moe != nullptr) AddExperts(model, kinds, options);

@@ -19,7 +19,8 @@ struct MegatronOption {
 };
 
 // Returns the options of the model. kInvalidArgument names the layer that they
-// cannot describe: they know one kind of dense layer and one with experts.
+// cannot describe: they know one kind of dense layer and one with experts. The
+// pattern of a hybrid model's layers is left out: see HybridPattern.
 absl::StatusOr<std::vector<MegatronOption>> MegatronModelOptions(
     const ModelSpec& model);
 

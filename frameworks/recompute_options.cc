@@ -32,7 +32,7 @@ const std::vector<Module>& Modules() {
        .ops = {OpKind::kExpertActivation}},
       {.name = "layernorm",
        .drops_output = true,
-       .ops = {OpKind::kAttentionNorm, OpKind::kMlpNorm}},
+       .ops = {OpKind::kAttentionNorm, OpKind::kMlpNorm, OpKind::kMambaNorm}},
       {.name = "mla_up_proj",
        .drops_output = true,
        .ops = {OpKind::kQkvProjection},

@@ -30,10 +30,20 @@ std::string Count(double count) {
 
 std::string Layers(const ModelSpec& model) {
   int experts = 0;
-  for (const LayerSpec& layer : model.layers) experts += layer.is_moe() ? 1 : 0;
-  const int layers = model.num_layers() - 2;
-  if (experts == 0) return absl::StrCat(layers, " layers");
-  return absl::StrCat(layers, " layers, ", experts, " of them with experts");
+  int mamba = 0;
+  for (const LayerSpec& layer : model.layers) {
+    experts += layer.is_moe() ? 1 : 0;
+    mamba += layer.is_mamba() ? 1 : 0;
+  }
+  std::string text = absl::StrCat(model.num_layers() - 2, " layers");
+  const char* of_them = " of them";
+  for (const auto& [count, what] :
+       {std::pair(experts, " with experts"), std::pair(mamba, " of Mamba")}) {
+    if (count == 0) continue;
+    absl::StrAppend(&text, ", ", count, of_them, what);
+    of_them = "";
+  }
+  return text;
 }
 
 std::string Summary(const ModelSpec& model,
@@ -60,6 +70,7 @@ std::string DetailsNote(const ModelSpec& model, int width) {
       .attention_dropout = model.details.attention_dropout,
       .hidden_dropout = model.details.hidden_dropout,
       .dtype = model.details.dtype,
+      .no_positions = model.details.no_positions,
       .unplanned = model.details.unplanned};
   if (model.details == in_file) return "";
   return WrapText(

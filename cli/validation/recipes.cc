@@ -68,6 +68,7 @@ bool IsRecomputed(OpKind op, const LayerSpec& layer, unsigned modules) {
       return (modules & kMoeAct) != 0;
     case OpKind::kAttentionNorm:
     case OpKind::kMlpNorm:
+    case OpKind::kMambaNorm:
       return (modules & kLayerNorm) != 0;
     default:
       return false;

@@ -15,6 +15,8 @@ bool FollowsSequenceParallelism(OpKind op) {
     case OpKind::kExpertDispatch:
     case OpKind::kExpertCombine:
     case OpKind::kFinalNorm:
+    case OpKind::kMambaNorm:
+    case OpKind::kMambaResidual:
       return true;
     default:
       return false;

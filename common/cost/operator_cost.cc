@@ -52,19 +52,6 @@ OperatorWork ActivationWork(const LayerScope& scope, OpKind op) {
   return work;
 }
 
-// Returns a dense product with `in` and `out` elements for each token on this
-// GPU.
-OperatorWork ProjectionWork(const LayerScope& scope, OpKind op, double in,
-                            double out) {
-  OperatorWork work =
-      MatmulWork(GemmSeconds({.m = scope.tokens, .k = in, .n = out},
-                             scope.element_bytes, scope.rates));
-  work.parameters = ParameterCount(scope.layer, op) / scope.tp;
-  work.keeps_input = true;
-  AddCasts(scope, scope.tokens * in, scope.tokens * out, work);
-  return work;
-}
-
 // MLP up is the first of the pair of products that 2-D tensor parallelism
 // splits; MLP down and the output projection are the second.
 OperatorWork DenseProjectionWork(const LayerScope& scope, OpKind op) {
@@ -89,6 +76,7 @@ OperatorWork WorkOf(const LayerScope& scope, OpKind op) {
     case OpKind::kAttentionNorm:
     case OpKind::kMlpNorm:
     case OpKind::kFinalNorm:
+    case OpKind::kMambaNorm:
       return NormWork(scope, op);
     case OpKind::kQkvProjection:
       return QkvWork(scope);
@@ -100,6 +88,7 @@ OperatorWork WorkOf(const LayerScope& scope, OpKind op) {
       return DenseProjectionWork(scope, op);
     case OpKind::kAttentionResidual:
     case OpKind::kMlpResidual:
+    case OpKind::kMambaResidual:
       return ResidualWork(scope);
     case OpKind::kMlpActivation:
     case OpKind::kExpertActivation:
@@ -115,11 +104,18 @@ OperatorWork WorkOf(const LayerScope& scope, OpKind op) {
       return ExpertCombineWork(scope);
     case OpKind::kHead:
       return HeadWork(scope);
+    case OpKind::kMambaInProjection:
+    case OpKind::kMambaConvolution:
+    case OpKind::kMambaStepProjection:
+    case OpKind::kMambaScan:
+    case OpKind::kMambaInnerNorm:
+    case OpKind::kMambaOutProjection:
+      return MambaWork(scope, op);
   }
   return {};
 }
 
-// Returns whether `op` is a matrix product of attention, MLP or experts.
+// Returns whether `op` is a matrix product of a mixer, MLP or experts.
 bool IsProjection(OpKind op) {
   switch (op) {
     case OpKind::kQkvProjection:
@@ -128,6 +124,8 @@ bool IsProjection(OpKind op) {
     case OpKind::kMlpDown:
     case OpKind::kExpertUp:
     case OpKind::kExpertDown:
+    case OpKind::kMambaInProjection:
+    case OpKind::kMambaOutProjection:
       return true;
     default:
       return false;
@@ -146,6 +144,10 @@ double KernelCount(const LayerScope& scope, OpKind op) {
   // Megatron-LM's loss is some twenty element-wise kernels beside the product.
   const double head_kernels = scope.environment.training.fused_loss ? 8 : 24;
   constexpr double kKernelsPerExpert = 3;
+  // Mamba-2's scan is a kernel each for decay, chunk states, their recurrence,
+  // scores and outputs, with transposes around them. Mamba's is one kernel.
+  const double scan_kernels = scope.layer.mixer == MixerKind::kMamba2 ? 8 : 3;
+  constexpr double kStepKernels = 12;  // Two products, norms and a softplus.
   switch (op) {
     case OpKind::kAttentionCore:
       return RunsFlashAttention(scope.environment) ? 3 : 8;
@@ -153,6 +155,10 @@ double KernelCount(const LayerScope& scope, OpKind op) {
       return kEmbeddingKernels;
     case OpKind::kHead:
       return head_kernels;
+    case OpKind::kMambaScan:
+      return scan_kernels;
+    case OpKind::kMambaStepProjection:
+      return kStepKernels;
     case OpKind::kRouter:
     case OpKind::kExpertDispatch:
     case OpKind::kExpertCombine:
@@ -243,6 +249,17 @@ LayerScope ScopeOf(const LayerSpec& layer, const StageParallelism& parallelism,
 
 OperatorWork MatmulWork(double compute_s) {
   return {.forward_compute_s = compute_s, .backward_compute_s = 2 * compute_s};
+}
+
+OperatorWork ProjectionWork(const LayerScope& scope, OpKind op, double in,
+                            double out) {
+  OperatorWork work =
+      MatmulWork(GemmSeconds({.m = scope.tokens, .k = in, .n = out},
+                             scope.element_bytes, scope.rates));
+  work.parameters = ParameterCount(scope.layer, op) / scope.tp;
+  work.keeps_input = true;
+  AddCasts(scope, scope.tokens * in, scope.tokens * out, work);
+  return work;
 }
 
 void AddCasts(const LayerScope& scope, double in, double out,

@@ -48,6 +48,9 @@ double InputElements(const LayerSpec& layer, OpKind op) {
     case OpKind::kMlpResidual:
     case OpKind::kFinalNorm:
     case OpKind::kHead:
+    case OpKind::kMambaNorm:
+    case OpKind::kMambaInProjection:
+    case OpKind::kMambaResidual:
       return h;
     case OpKind::kAttentionCore:
       return QkvElements(layer, 1, 1);
@@ -64,6 +67,13 @@ double InputElements(const LayerSpec& layer, OpKind op) {
       return k * MlpMatrices(layer) * layer.expert_ffn_hidden_size;
     case OpKind::kExpertDown:
       return k * layer.expert_ffn_hidden_size;
+    case OpKind::kMambaConvolution:
+    case OpKind::kMambaStepProjection:
+    case OpKind::kMambaScan:
+    case OpKind::kMambaInnerNorm:
+    case OpKind::kMambaOutProjection:
+      return MambaInputElements(ElementsOf(layer.mixer, layer.mamba),
+                                layer.mixer, op);
   }
   return 0;
 }
@@ -84,6 +94,13 @@ double InputElementsOnGpu(const LayerScope& scope, OpKind op) {
       const double tp = op == OpKind::kExpertUp ? 1 : scope.tp;
       return RoutedLoad(scope) * on_token / tp;
     }
+    case OpKind::kMambaConvolution:
+    case OpKind::kMambaStepProjection:
+    case OpKind::kMambaScan:
+    case OpKind::kMambaInnerNorm:
+    case OpKind::kMambaOutProjection:
+      return MambaInputElements(MambaElementsOnGpu(scope), scope.layer.mixer,
+                                op);
     default:
       return InputElements(scope.layer, op) / scope.residual_tp;
   }

@@ -88,6 +88,16 @@ void AddCasts(const LayerScope& scope, double in, double out,
 double InputElements(const LayerSpec& layer, OpKind op);
 double InputElementsOnGpu(const LayerScope& scope, OpKind op);
 
+// Returns the elements of a Mamba mixer on one GPU for each token of its own.
+// The scan has the whole sequence and a part of the channels instead, which is
+// as many, but for groups of Mamba-2 that several cp ranks repeat.
+MambaElements MambaElementsOnGpu(const LayerScope& scope);
+
+// Returns the elements of a token at the input of an operator between the two
+// projections of a Mamba mixer, or of the second. The gate waits for the scan.
+double MambaInputElements(const MambaElements& elements, MixerKind kind,
+                          OpKind op);
+
 // Number of matrix elements of the Q, K and V projections, without biases.
 struct QkvShape {
   double total = 0;
@@ -110,6 +120,7 @@ OperatorWork RouterWork(const LayerScope& scope);
 OperatorWork ExpertDispatchWork(const LayerScope& scope);
 OperatorWork ExpertProjectionWork(const LayerScope& scope, OpKind op);
 OperatorWork ExpertCombineWork(const LayerScope& scope);
+OperatorWork MambaWork(const LayerScope& scope, OpKind op);
 OperatorWork EmbeddingWork(const LayerScope& scope);
 OperatorWork HeadWork(const LayerScope& scope);
 
@@ -133,6 +144,11 @@ void AddFirstProductComm(const LayerScope& scope, double inner,
                          OperatorWork& work);
 void AddSecondProductComm(const LayerScope& scope, double inner,
                           OperatorWork& work);
+
+// Returns a dense product with `in` and `out` elements for each token on this
+// GPU, whose weights tp splits.
+OperatorWork ProjectionWork(const LayerScope& scope, OpKind op, double in,
+                            double out);
 
 // Adds Gelu, or SiLU and product for gated MLPs, on `width` hidden elements of
 // each of `tokens` tokens.

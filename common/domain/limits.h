@@ -28,6 +28,10 @@ inline constexpr int kMaxHeadDim = 1 << 14;
 // The largest mixtures in use have 2^9 experts in a layer.
 inline constexpr int kMaxExperts = 1 << 11;
 inline constexpr double kMaxExpertCapacityFactor = 64;
+// Numbers in the state of a Mamba channel, and tokens of its convolution; those
+// in use have 256 and 4.
+inline constexpr int kMaxStateSize = 1 << 14;
+inline constexpr int kMaxConvKernel = 1 << 10;
 // The largest vocabularies have 2^18 tokens.
 inline constexpr int kMaxVocabulary = 1 << 24;
 // Tokens of one sequence; the longest contexts have 10^7.

@@ -1,6 +1,10 @@
 #include "common/domain/model_rules.h"
 
+#include <string>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "common/domain/limits.h"
@@ -13,13 +17,90 @@ absl::Status CheckPositive(absl::string_view field, int value) {
   return FieldError(field, value, "a positive integer");
 }
 
+struct NamedInt {
+  absl::string_view field;
+  int value;
+};
+
+// Nothing reads fields that the layer has no use for.
+absl::Status CheckZero(absl::Span<const NamedInt> fields,
+                       absl::string_view reason) {
+  for (const auto& [field, value] : fields) {
+    if (value == 0) continue;
+    return FieldError(field, value, absl::StrCat("0, as ", reason));
+  }
+  return absl::OkStatus();
+}
+
+std::vector<NamedInt> AttentionFields(const LayerSpec& layer) {
+  return {{"num_heads", layer.num_heads},
+          {"num_kv_heads", layer.num_kv_heads},
+          {"head_dim", layer.head_dim},
+          {"value_head_dim", layer.value_head_dim},
+          {"sliding_window", layer.sliding_window},
+          {"q_lora_rank", layer.q_lora_rank},
+          {"kv_lora_rank", layer.kv_lora_rank},
+          {"rope_head_dim", layer.rope_head_dim},
+          {"qkv_bias", layer.qkv_bias},
+          {"qk_norm", layer.qk_norm}};
+}
+
 // Latent attention has no key and value heads.
 absl::Status CheckHeads(const LayerSpec& layer) {
+  TANGRAM_RETURN_IF_ERROR(CheckPositive("num_heads", layer.num_heads));
+  TANGRAM_RETURN_IF_ERROR(CheckPositive("head_dim", layer.head_dim));
   if (layer.kv_lora_rank > 0) return absl::OkStatus();
   TANGRAM_RETURN_IF_ERROR(CheckPositive("num_kv_heads", layer.num_kv_heads));
   if (layer.num_heads % layer.num_kv_heads == 0) return absl::OkStatus();
   return FieldError("num_kv_heads", layer.num_kv_heads,
                     absl::StrCat("a divisor of num_heads, ", layer.num_heads));
+}
+
+// Heads are whole, and each group has as many of them.
+absl::Status CheckMambaHeads(const MambaDimensions& mamba) {
+  TANGRAM_RETURN_IF_ERROR(CheckPositive("mamba.head_dim", mamba.head_dim));
+  TANGRAM_RETURN_IF_ERROR(CheckPositive("mamba.groups", mamba.groups));
+  if (mamba.inner_size % mamba.head_dim != 0) {
+    return FieldError(
+        "mamba.head_dim", mamba.head_dim,
+        absl::StrCat("a divisor of mamba.inner_size, ", mamba.inner_size));
+  }
+  if (mamba.num_heads() % mamba.groups != 0) {
+    return FieldError("mamba.groups", mamba.groups,
+                      absl::StrCat("a divisor of the ", mamba.num_heads(),
+                                   " heads of the mixer"));
+  }
+  return CheckZero({{"mamba.dt_rank", mamba.dt_rank},
+                    {"mamba.inner_norms", mamba.inner_norms}},
+                   "the mixer is mamba2");
+}
+
+absl::Status CheckMamba(const LayerSpec& layer) {
+  const MambaDimensions& mamba = layer.mamba;
+  TANGRAM_RETURN_IF_ERROR(CheckPositive("mamba.inner_size", mamba.inner_size));
+  TANGRAM_RETURN_IF_ERROR(CheckPositive("mamba.state_size", mamba.state_size));
+  TANGRAM_RETURN_IF_ERROR(
+      CheckPositive("mamba.conv_kernel", mamba.conv_kernel));
+  if (layer.mixer == MixerKind::kMamba2) return CheckMambaHeads(mamba);
+  TANGRAM_RETURN_IF_ERROR(CheckPositive("mamba.dt_rank", mamba.dt_rank));
+  return CheckZero(
+      {{"mamba.head_dim", mamba.head_dim}, {"mamba.groups", mamba.groups}},
+      "the mixer is mamba");
+}
+
+// Checks the mixer, and that nothing is said of others.
+absl::Status CheckMixer(const LayerSpec& layer) {
+  const std::string reason =
+      absl::StrCat("the mixer is ", MixerName(layer.mixer));
+  if (layer.mixer != MixerKind::kAttention) {
+    TANGRAM_RETURN_IF_ERROR(CheckZero(AttentionFields(layer), reason));
+  }
+  if (layer.is_mamba()) return CheckMamba(layer);
+  if (layer.mamba != MambaDimensions()) {
+    return FieldError("mamba", "given", absl::StrCat("none, as ", reason));
+  }
+  return layer.mixer == MixerKind::kAttention ? CheckHeads(layer)
+                                              : absl::OkStatus();
 }
 
 // Nothing reads the fields of experts in a layer that has none.
@@ -56,6 +137,15 @@ absl::Status CheckExpertCapacity(const LayerSpec& layer) {
 }
 
 absl::Status CheckMlp(const LayerSpec& layer) {
+  if (layer.no_mlp) {
+    constexpr char kReason[] = "no_mlp is true";
+    if (layer.mixer == MixerKind::kNone) {
+      return FieldError("no_mlp", "true", "false, as the mixer is none");
+    }
+    TANGRAM_RETURN_IF_ERROR(
+        CheckZero({{"ffn_hidden_size", layer.ffn_hidden_size}}, kReason));
+    return CheckNoExperts(layer, kReason);
+  }
   if (layer.num_experts < 0) {
     return FieldError("num_experts", layer.num_experts,
                       "0 or a positive integer");
@@ -114,9 +204,14 @@ absl::Status CheckLayerFits(const LayerSpec& layer) {
   if (layer.kind != LayerKind::kTransformer) {
     TANGRAM_RETURN_IF_ERROR(CheckNoExperts(
         layer, absl::StrCat("the layer is ", NameOf(layer.kind))));
+    if (!layer.is_plain() || layer.mamba != MambaDimensions()) {
+      return FieldError(
+          "mixer", "given",
+          absl::StrCat("none, as the layer is ", NameOf(layer.kind)));
+    }
     return CheckPositive("vocab_size", layer.vocab_size);
   }
-  TANGRAM_RETURN_IF_ERROR(CheckHeads(layer));
+  TANGRAM_RETURN_IF_ERROR(CheckMixer(layer));
   return CheckMlp(layer);
 }
 

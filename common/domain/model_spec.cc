@@ -1,35 +1,81 @@
 #include "common/domain/model_spec.h"
 
 #include <algorithm>
+#include <array>
 
 namespace tangram {
 namespace {
 
 constexpr OpKind kEmbeddingOps[] = {OpKind::kEmbedding};
-constexpr OpKind kDenseOps[] = {OpKind::kAttentionNorm,
-                                OpKind::kQkvProjection,
-                                OpKind::kAttentionCore,
-                                OpKind::kOutputProjection,
-                                OpKind::kAttentionResidual,
-                                OpKind::kMlpNorm,
-                                OpKind::kMlpUp,
-                                OpKind::kMlpActivation,
-                                OpKind::kMlpDown,
+constexpr std::array kAttentionOps = {
+    OpKind::kAttentionNorm, OpKind::kQkvProjection, OpKind::kAttentionCore,
+    OpKind::kOutputProjection, OpKind::kAttentionResidual};
+constexpr std::array kMambaOps = {
+    OpKind::kMambaNorm,        OpKind::kMambaInProjection,
+    OpKind::kMambaConvolution, OpKind::kMambaStepProjection,
+    OpKind::kMambaScan,        OpKind::kMambaOutProjection,
+    OpKind::kMambaResidual};
+constexpr std::array kMamba2Ops = {
+    OpKind::kMambaNorm,        OpKind::kMambaInProjection,
+    OpKind::kMambaConvolution, OpKind::kMambaScan,
+    OpKind::kMambaInnerNorm,   OpKind::kMambaOutProjection,
+    OpKind::kMambaResidual};
+constexpr std::array kMlpOps = {OpKind::kMlpNorm, OpKind::kMlpUp,
+                                OpKind::kMlpActivation, OpKind::kMlpDown,
                                 OpKind::kMlpResidual};
-constexpr OpKind kMoeOps[] = {OpKind::kAttentionNorm,
-                              OpKind::kQkvProjection,
-                              OpKind::kAttentionCore,
-                              OpKind::kOutputProjection,
-                              OpKind::kAttentionResidual,
-                              OpKind::kMlpNorm,
-                              OpKind::kRouter,
-                              OpKind::kExpertDispatch,
-                              OpKind::kExpertUp,
-                              OpKind::kExpertActivation,
-                              OpKind::kExpertDown,
-                              OpKind::kExpertCombine,
-                              OpKind::kMlpResidual};
+constexpr std::array kExpertOps = {
+    OpKind::kMlpNorm,       OpKind::kRouter,           OpKind::kExpertDispatch,
+    OpKind::kExpertUp,      OpKind::kExpertActivation, OpKind::kExpertDown,
+    OpKind::kExpertCombine, OpKind::kMlpResidual};
 constexpr OpKind kHeadOps[] = {OpKind::kFinalNorm, OpKind::kHead};
+
+// Returns the operators of a mixer and those of what follows it.
+template <size_t A, size_t B>
+constexpr std::array<OpKind, A + B> Joined(
+    const std::array<OpKind, A>& first, const std::array<OpKind, B>& second) {
+  std::array<OpKind, A + B> joined = {};
+  for (size_t i = 0; i < A; ++i) joined[i] = first[i];
+  for (size_t i = 0; i < B; ++i) joined[A + i] = second[i];
+  return joined;
+}
+
+// The operators of layers with one mixer, by what follows it.
+template <size_t N>
+struct OpsAfter {
+  std::array<OpKind, N> alone;
+  std::array<OpKind, N + kMlpOps.size()> mlp;
+  std::array<OpKind, N + kExpertOps.size()> experts;
+};
+template <size_t N>
+constexpr OpsAfter<N> After(const std::array<OpKind, N>& mixer) {
+  return {mixer, Joined(mixer, kMlpOps), Joined(mixer, kExpertOps)};
+}
+constexpr auto kAfterAttention = After(kAttentionOps);
+constexpr auto kAfterMamba = After(kMambaOps);
+constexpr auto kAfterMamba2 = After(kMamba2Ops);
+
+template <size_t N>
+absl::Span<const OpKind> Choose(const OpsAfter<N>& ops,
+                                const LayerSpec& layer) {
+  if (layer.no_mlp) return ops.alone;
+  if (layer.is_moe()) return ops.experts;
+  return ops.mlp;
+}
+
+absl::Span<const OpKind> TransformerOps(const LayerSpec& layer) {
+  switch (layer.mixer) {
+    case MixerKind::kAttention:
+      return Choose(kAfterAttention, layer);
+    case MixerKind::kMamba:
+      return Choose(kAfterMamba, layer);
+    case MixerKind::kMamba2:
+      return Choose(kAfterMamba2, layer);
+    case MixerKind::kNone:
+      return layer.is_moe() ? absl::Span<const OpKind>(kExpertOps)
+                            : absl::Span<const OpKind>(kMlpOps);
+  }
+  return {};
+}
 
 // Weights of a norm, and its biases if it has any.
 double NormParameters(const LayerSpec& layer) {
@@ -78,7 +124,44 @@ double DownParameters(const LayerSpec& layer, double ffn) {
   return layer.hidden_size * (ffn + (layer.linear_bias ? 1 : 0));
 }
 
+// Parameters of the operators of a Mamba mixer (mamba_simple.py and mamba2.py
+// of state-spaces/mamba). With E channels, a state of N and a kernel of K:
+//   convolution: K weights and a bias for each channel that it reads;
+//   Mamba: E (r + 2 N) to B, C and time steps of rank r, r E + E from those,
+//     and rates A and D, E N + E;
+//   Mamba-2: a rate, D and a bias of the time step for each head.
+double MambaParameters(const LayerSpec& layer, OpKind op) {
+  const MambaDimensions& mamba = layer.mamba;
+  const MambaElements elements = ElementsOf(layer.mixer, mamba);
+  const double h = layer.hidden_size;
+  const double low_rank = elements.time_steps + elements.matrices;
+  switch (op) {
+    case OpKind::kMambaInProjection:
+      return h * elements.projected(layer.mixer);
+    case OpKind::kMambaConvolution:
+      return elements.convolved(layer.mixer) * (mamba.conv_kernel + 1);
+    case OpKind::kMambaStepProjection:
+      return elements.channels * (low_rank + mamba.dt_rank + 1) +
+             (mamba.inner_norms ? low_rank : 0);
+    case OpKind::kMambaScan:
+      return layer.mixer == MixerKind::kMamba2
+                 ? 3 * elements.time_steps
+                 : elements.channels * (mamba.state_size + 1.0);
+    case OpKind::kMambaInnerNorm:
+      return elements.channels;
+    case OpKind::kMambaOutProjection:
+      return elements.channels * h;
+    default:
+      return 0;
+  }
+}
+
 }  // namespace
+
+bool ModelSpec::is_hybrid() const {
+  return std::any_of(layers.begin(), layers.end(),
+                     [](const LayerSpec& layer) { return !layer.is_plain(); });
+}
 
 bool ModelSpec::has_experts() const {
   return std::any_of(layers.begin(), layers.end(),
@@ -90,8 +173,7 @@ absl::Span<const OpKind> OperatorsOf(const LayerSpec& layer) {
     case LayerKind::kEmbedding:
       return kEmbeddingOps;
     case LayerKind::kTransformer:
-      return layer.is_moe() ? absl::Span<const OpKind>(kMoeOps)
-                            : absl::Span<const OpKind>(kDenseOps);
+      return TransformerOps(layer);
     case LayerKind::kHead:
       return kHeadOps;
   }
@@ -138,12 +220,28 @@ const char* OpName(OpKind op) {
       return "final_norm";
     case OpKind::kHead:
       return "head";
+    case OpKind::kMambaNorm:
+      return "mamba_norm";
+    case OpKind::kMambaInProjection:
+      return "mamba_in_projection";
+    case OpKind::kMambaConvolution:
+      return "mamba_convolution";
+    case OpKind::kMambaStepProjection:
+      return "mamba_step_projection";
+    case OpKind::kMambaScan:
+      return "mamba_scan";
+    case OpKind::kMambaInnerNorm:
+      return "mamba_inner_norm";
+    case OpKind::kMambaOutProjection:
+      return "mamba_out_projection";
+    case OpKind::kMambaResidual:
+      return "mamba_residual";
   }
   return "unknown";
 }
 
 bool AllowsTp2d(const LayerSpec& layer) {
-  return !layer.is_moe() && layer.kv_lora_rank == 0;
+  return !layer.is_moe() && layer.kv_lora_rank == 0 && !layer.is_mamba();
 }
 
 bool IsResidualCut(const LayerSpec& layer, int index) {
@@ -153,8 +251,8 @@ bool IsResidualCut(const LayerSpec& layer, int index) {
 }
 
 Fingerprint FingerprintOf(const LayerSpec& layer) {
-  return Fingerprinter()
-      .Add(static_cast<int>(layer.kind))
+  Fingerprinter fingerprint;
+  fingerprint.Add(static_cast<int>(layer.kind))
       .Add(layer.hidden_size)
       .Add(layer.num_heads)
       .Add(layer.num_kv_heads)
@@ -178,8 +276,21 @@ Fingerprint FingerprintOf(const LayerSpec& layer) {
       .Add(layer.linear_bias)
       .Add(layer.norm_bias)
       .Add(layer.qkv_bias)
-      .Add(layer.qk_norm)
-      .Finish();
+      .Add(layer.qk_norm);
+  // Measurements of plain layers are found by what they always had.
+  const MambaDimensions& mamba = layer.mamba;
+  if (!layer.is_plain() || mamba != MambaDimensions()) {
+    fingerprint.Add(static_cast<int>(layer.mixer))
+        .Add(layer.no_mlp)
+        .Add(mamba.inner_size)
+        .Add(mamba.head_dim)
+        .Add(mamba.groups)
+        .Add(mamba.state_size)
+        .Add(mamba.conv_kernel)
+        .Add(mamba.dt_rank)
+        .Add(mamba.inner_norms);
+  }
+  return fingerprint.Finish();
 }
 
 bool IsExpertOp(OpKind op) {
@@ -195,6 +306,7 @@ double ParameterCount(const LayerSpec& layer, OpKind op) {
     case OpKind::kAttentionNorm:
     case OpKind::kMlpNorm:
     case OpKind::kFinalNorm:
+    case OpKind::kMambaNorm:
       return NormParameters(layer);
     case OpKind::kQkvProjection:
       return QkvParameters(layer);
@@ -216,6 +328,13 @@ double ParameterCount(const LayerSpec& layer, OpKind op) {
              DownParameters(layer, layer.expert_ffn_hidden_size);
     case OpKind::kHead:
       return h * layer.vocab_size;
+    case OpKind::kMambaInProjection:
+    case OpKind::kMambaConvolution:
+    case OpKind::kMambaStepProjection:
+    case OpKind::kMambaScan:
+    case OpKind::kMambaInnerNorm:
+    case OpKind::kMambaOutProjection:
+      return MambaParameters(layer, op);
     case OpKind::kAttentionCore:
     case OpKind::kAttentionResidual:
     case OpKind::kMlpActivation:
@@ -223,6 +342,7 @@ double ParameterCount(const LayerSpec& layer, OpKind op) {
     case OpKind::kExpertActivation:
     case OpKind::kExpertCombine:
     case OpKind::kMlpResidual:
+    case OpKind::kMambaResidual:
       return 0;
   }
   return 0;

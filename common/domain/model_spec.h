@@ -7,12 +7,14 @@
 
 #include "absl/types/span.h"
 #include "common/base/fingerprint.h"
+#include "common/domain/mixer.h"
 
 namespace tangram {
 
 enum class LayerKind {
   kEmbedding,    // Token (and learned position) embedding.
-  kTransformer,  // Attention and a dense or mixture-of-experts MLP.
+  kTransformer,  // A mixer of tokens (attention, Mamba) and an MLP or experts;
+                 // or one of both alone.
   kHead,         // Final norm, vocabulary projection and loss.
 };
 
@@ -38,6 +40,16 @@ enum class OpKind {
   kMlpResidual,
   kFinalNorm,
   kHead,
+  // In the place of attention. The numbers of the kinds above are kept, as
+  // measurements are found by them.
+  kMambaNorm,
+  kMambaInProjection,
+  kMambaConvolution,
+  kMambaStepProjection,  // Mamba: to B, C and the time steps.
+  kMambaScan,
+  kMambaInnerNorm,  // Mamba-2: of the scan's output.
+  kMambaOutProjection,
+  kMambaResidual,
 };
 
 // One layer, with all dimensions that costs depend on. Layers are compared by
@@ -45,8 +57,10 @@ enum class OpKind {
 struct LayerSpec {
   LayerKind kind = LayerKind::kTransformer;
   int hidden_size = 0;
+  MixerKind mixer = MixerKind::kAttention;
+  bool no_mlp = false;  // Neither MLP nor experts: a mixer alone.
 
-  // Attention.
+  // Attention; 0 with another mixer.
   int num_heads = 0;
   int num_kv_heads = 0;
   int head_dim = 0;  // Queries and keys.
@@ -56,6 +70,8 @@ struct LayerSpec {
   int q_lora_rank = 0;
   int kv_lora_rank = 0;
   int rope_head_dim = 0;
+
+  MambaDimensions mamba;
 
   // MLP. `ffn_hidden_size` is 0 in a mixture-of-experts layer.
   int ffn_hidden_size = 0;
@@ -86,6 +102,10 @@ struct LayerSpec {
   bool qk_norm = false;   // Norms on queries and keys (Qwen3).
 
   bool is_moe() const { return num_experts > 0; }
+  bool is_mamba() const { return IsMamba(mixer); }
+  // Whether the layer is attention with an MLP or experts after it, as in a
+  // plain transformer, or an embedding or head.
+  bool is_plain() const { return mixer == MixerKind::kAttention && !no_mlp; }
   bool operator==(const LayerSpec&) const = default;
 };
 
@@ -118,6 +138,7 @@ struct ModelDetails {
   std::string dtype;                     // Type of the weights: "bfloat16".
   double attention_softcap = 0;          // Scores are capped: c tanh(x / c).
   double logit_softcap = 0;              // Logits of the vocabulary likewise.
+  bool no_positions = false;  // Attention knows no positions (Nemotron-H).
   // Parts that the model has and its layers here lack: "attention sinks".
   std::vector<std::string> unplanned;
 
@@ -138,6 +159,8 @@ struct ModelSpec {
   int num_layers() const { return static_cast<int>(layers.size()); }
   // Whether any layer is a mixture of experts.
   bool has_experts() const;
+  // Whether any layer differs from attention with an MLP or experts after it.
+  bool is_hybrid() const;
 };
 
 // The operators of `layer`, in execution order. The span is static.
@@ -147,12 +170,12 @@ absl::Span<const OpKind> OperatorsOf(const LayerSpec& layer);
 const char* OpName(OpKind op);
 
 // Returns whether only the residual stream crosses the boundary before operator
-// `index` of `layer`: at its start, and between attention and MLP.
+// `index` of `layer`: at its start, and between mixer and MLP.
 bool IsResidualCut(const LayerSpec& layer, int index);
 
 // Returns whether 2-D tensor parallelism can split the layer: its weights
-// belong to pairs of consecutive dense products, without experts or latent
-// attention.
+// belong to pairs of consecutive dense products, without experts, latent
+// attention or Mamba.
 bool AllowsTp2d(const LayerSpec& layer);
 
 Fingerprint FingerprintOf(const LayerSpec& layer);

@@ -60,11 +60,43 @@ absl::Status CheckDegrees(const StageParallelism& p, int max_gpus) {
   return FieldError("parallelism.zero_stage", p.zero_stage, "0, 1, 2 or 3");
 }
 
+// Checks that tp and then cp ranks can split the channels of a Mamba mixer.
+absl::Status CheckMamba(const LayerSpec& layer, int index,
+                        const StageParallelism& p) {
+  const MambaDimensions& mamba = layer.mamba;
+  if (!SplitsMixer(layer, p.tp_degree)) {
+    return FieldError(
+        "parallelism.tp_degree", p.tp_degree,
+        layer.mixer == MixerKind::kMamba2
+            ? absl::StrFormat("a divisor of the %d heads and %d groups of the "
+                              "Mamba mixer of layer %d",
+                              mamba.num_heads(), mamba.groups, index)
+            : absl::StrFormat("a divisor of the %d channels of the Mamba mixer "
+                              "of layer %d",
+                              mamba.inner_size, index));
+  }
+  if (SplitsMixerForCp(layer, p.tp_degree, p.cp_degree)) {
+    return absl::OkStatus();
+  }
+  return FieldError(
+      "parallelism.cp_degree", p.cp_degree,
+      layer.mixer == MixerKind::kMamba2
+          ? absl::StrFormat(
+                "a divisor of the %d heads of a rank, and a divisor "
+                "or a multiple of its %d groups, in the Mamba mixer "
+                "of layer %d",
+                mamba.num_heads() / p.tp_degree, mamba.groups / p.tp_degree,
+                index)
+          : absl::StrFormat("1, as the scan of layer %d, of Mamba's first "
+                            "version, runs through the whole sequence",
+                            index));
+}
+
 absl::Status CheckHeads(const LayerSpec& layer, int tp) {
   constexpr char kField[] = "parallelism.tp_degree";
   TANGRAM_RETURN_IF_ERROR(
       CheckDivides(kField, tp, layer.num_heads, "the number of heads"));
-  if (SplitsHeads(layer, tp)) return absl::OkStatus();
+  if (SplitsMixer(layer, tp)) return absl::OkStatus();
   return FieldError(kField, tp,
                     absl::StrCat("a divisor or a multiple of the number of key "
                                  "and value heads, ",
@@ -93,12 +125,19 @@ absl::Status CheckOffload(const HostOffload& offload,
 
 }  // namespace
 
-bool SplitsHeads(const LayerSpec& layer, int tp_degree) {
+bool SplitsMixer(const LayerSpec& layer, int tp_degree) {
+  if (layer.mixer != MixerKind::kAttention) {
+    return SplitsForTp(layer.mixer, layer.mamba, tp_degree);
+  }
   // Latent attention makes keys and values of every head from the latent ones.
   const int kv_heads = layer.kv_lora_rank > 0 ? 0 : layer.num_kv_heads;
   return layer.num_heads % tp_degree == 0 &&
          (kv_heads <= 0 || kv_heads % tp_degree == 0 ||
           tp_degree % kv_heads == 0);
+}
+
+bool SplitsMixerForCp(const LayerSpec& layer, int tp_degree, int cp_degree) {
+  return SplitsForCp(layer.mixer, layer.mamba, tp_degree, cp_degree);
 }
 
 bool SplitsSequenceForCp(int sequence_length, int cp_degree) {
@@ -181,9 +220,11 @@ absl::Status StageRules::CheckSplits(const StagePlan& stage,
                                        site.microbatch_size,
                                        "the pipeline microbatch"));
   TANGRAM_RETURN_IF_ERROR(CheckSequence(p, site));
-  TANGRAM_RETURN_IF_ERROR(ForRuns(
-      stage.begin.layer, EndLayer(stage),
-      [&p](auto& layer, int) { return CheckHeads(layer, p.tp_degree); }));
+  TANGRAM_RETURN_IF_ERROR(
+      ForRuns(stage.begin.layer, EndLayer(stage), [&p](auto& layer, int index) {
+        return layer.is_mamba() ? CheckMamba(layer, index, p)
+                                : CheckHeads(layer, p.tp_degree);
+      }));
   TANGRAM_RETURN_IF_ERROR(CheckExperts(stage));
   return CheckTp2d(stage);
 }
@@ -247,7 +288,8 @@ absl::Status StageRules::CheckTp2d(const StagePlan& stage) const {
         if (AllowsTp2d(layer)) return absl::OkStatus();
         return FieldError(
             kField, p.tp_y_degree,
-            absl::StrFormat("1, as layer %d has experts or latent attention",
+            absl::StrFormat("1, as layer %d has experts, latent attention or "
+                            "Mamba",
                             index));
       });
 }

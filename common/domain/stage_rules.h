@@ -39,10 +39,14 @@ bool SplitsSequenceForTp(int sequence_length, int cp_degree, int tp_degree);
 inline constexpr char kNoFlashAttention[] =
     "training.flash_attention is false, which context parallelism needs";
 
-// Returns whether tp ranks can split the attention heads of a layer. Key and
-// value heads are split as well, or each is repeated on several ranks. Latent
-// attention has as many of them as heads.
-bool SplitsHeads(const LayerSpec& layer, int tp_degree);
+// Returns whether tp ranks can split the mixer of a layer: the heads of
+// attention, or what SplitsForTp says of Mamba. Key and value heads are split
+// as well, or each is repeated on several ranks. Latent attention has as many
+// of them as heads.
+bool SplitsMixer(const LayerSpec& layer, int tp_degree);
+
+// Returns whether cp ranks can share the mixer of a layer that tp ranks split.
+bool SplitsMixerForCp(const LayerSpec& layer, int tp_degree, int cp_degree);
 
 // The rules that every stage obeys, in a pipeline over a model and in a slice
 // plan. Stages count layers from the start of `runs`.

@@ -61,7 +61,8 @@ absl::Status CheckNonNegative(absl::Span<const DoubleField> fields,
 absl::Status CheckLayer(const LayerSpec& layer, absl::string_view field) {
   TANGRAM_RETURN_IF_ERROR(
       CheckCounts({{"hidden_size", layer.hidden_size}}, field));
-  if (layer.kind == LayerKind::kTransformer) {
+  if (layer.kind == LayerKind::kTransformer &&
+      layer.mixer == MixerKind::kAttention) {
     TANGRAM_RETURN_IF_ERROR(
         CheckCounts({{"num_heads", layer.num_heads},
                      {"head_dim", layer.head_dim},

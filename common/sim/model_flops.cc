@@ -13,6 +13,7 @@ constexpr double kForwardAndBackward = 3;
 
 // Returns the weights of `op` that each token is multiplied by.
 double WeightsPerToken(const LayerSpec& layer, OpKind op) {
+  const MambaElements elements = ElementsOf(layer.mixer, layer.mamba);
   switch (op) {
     case OpKind::kQkvProjection:
     case OpKind::kOutputProjection:
@@ -37,12 +38,32 @@ double WeightsPerToken(const LayerSpec& layer, OpKind op) {
     case OpKind::kMlpResidual:
     case OpKind::kFinalNorm:
       return 0;
+    case OpKind::kMambaInProjection:
+    case OpKind::kMambaOutProjection:
+      return ParameterCount(layer, op);
+    case OpKind::kMambaStepProjection:  // Less biases and norms.
+      return elements.channels *
+             (elements.time_steps + elements.matrices + layer.mamba.dt_rank);
+    case OpKind::kMambaConvolution:
+      return elements.convolved(layer.mixer) * layer.mamba.conv_kernel;
+    case OpKind::kMambaNorm:
+    case OpKind::kMambaScan:  // See ScanFlops.
+    case OpKind::kMambaInnerNorm:
+    case OpKind::kMambaResidual:
+      return 0;
   }
   return 0;
 }
 
+// Returns the FLOPs of one token in the scan of a Mamba mixer, as Megatron-LM
+// counts them (training.py, num_floating_point_operations): 7 for each number
+// of the states, for both versions.
+double ScanFlops(const LayerSpec& layer) {
+  return 7.0 * layer.mamba.inner_size * layer.mamba.state_size;
+}
+
 // Forward FLOPs of one sample:
-//   2·s·weights + 2·s·keys·heads·(head_dim + value_head_dim),
+//   2·s·weights + 2·s·keys·heads·(head_dim + value_head_dim) + s·scan,
 // with keys = s, or the window under sliding-window attention.
 double ForwardFlops(const LayerSpec& layer, double tokens) {
   LayerSpec weights_only = layer;
@@ -60,7 +81,7 @@ double ForwardFlops(const LayerSpec& layer, double tokens) {
                           : tokens;
   const double attention =
       tokens * keys * layer.num_heads * (layer.head_dim + layer.value_head_dim);
-  return 2 * (tokens * weights + attention);
+  return 2 * (tokens * weights + attention) + tokens * ScanFlops(layer);
 }
 
 }  // namespace

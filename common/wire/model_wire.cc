@@ -37,6 +37,58 @@ absl::StatusOr<LayerKind> FromProto(v1::LayerSpec::Kind kind) {
                     "EMBEDDING, TRANSFORMER or HEAD");
 }
 
+v1::LayerSpec::Mixer ToProto(MixerKind mixer) {
+  switch (mixer) {
+    case MixerKind::kAttention:
+      return v1::LayerSpec::ATTENTION;
+    case MixerKind::kMamba:
+      return v1::LayerSpec::MAMBA;
+    case MixerKind::kMamba2:
+      return v1::LayerSpec::MAMBA2;
+    case MixerKind::kNone:
+      return v1::LayerSpec::NONE;
+  }
+  return v1::LayerSpec::ATTENTION;
+}
+
+absl::StatusOr<MixerKind> FromProto(v1::LayerSpec::Mixer mixer) {
+  for (const MixerKind known : {MixerKind::kAttention, MixerKind::kMamba,
+                                MixerKind::kMamba2, MixerKind::kNone}) {
+    if (ToProto(known) == mixer) return known;
+  }
+  return FieldError("mixer", absl::StrCat(static_cast<int>(mixer)),
+                    "ATTENTION, MAMBA, MAMBA2 or NONE");
+}
+
+v1::MambaDimensions ToProto(const MambaDimensions& mamba) {
+  v1::MambaDimensions message;
+  message.set_inner_size(mamba.inner_size);
+  message.set_head_dim(mamba.head_dim);
+  message.set_groups(mamba.groups);
+  message.set_state_size(mamba.state_size);
+  message.set_conv_kernel(mamba.conv_kernel);
+  message.set_dt_rank(mamba.dt_rank);
+  message.set_inner_norms(mamba.inner_norms);
+  return message;
+}
+
+absl::StatusOr<MambaDimensions> FromProto(const v1::MambaDimensions& message) {
+  TANGRAM_RETURN_IF_ERROR(FirstError(
+      {CheckNotNegative("inner_size", message.inner_size(), kMaxFfnHiddenSize),
+       CheckNotNegative("head_dim", message.head_dim(), kMaxHeadDim),
+       CheckNotNegative("groups", message.groups(), kMaxHeads),
+       CheckNotNegative("state_size", message.state_size(), kMaxStateSize),
+       CheckNotNegative("conv_kernel", message.conv_kernel(), kMaxConvKernel),
+       CheckNotNegative("dt_rank", message.dt_rank(), kMaxHiddenSize)}));
+  return MambaDimensions{.inner_size = message.inner_size(),
+                         .head_dim = message.head_dim(),
+                         .groups = message.groups(),
+                         .state_size = message.state_size(),
+                         .conv_kernel = message.conv_kernel(),
+                         .dt_rank = message.dt_rank(),
+                         .inner_norms = message.inner_norms()};
+}
+
 // Encodes runs of layers. They refer to a table of the distinct layers.
 class LayerTable {
  public:
@@ -138,6 +190,7 @@ v1::ModelDetails ToProto(const ModelDetails& details) {
   message.set_dtype(details.dtype);
   message.set_attention_softcap(details.attention_softcap);
   message.set_logit_softcap(details.logit_softcap);
+  if (details.no_positions) message.set_no_positions(true);
   for (const std::string& what : details.unplanned) {
     message.add_unplanned(what);
   }
@@ -192,6 +245,7 @@ absl::StatusOr<ModelDetails> FromProto(const v1::ModelDetails& message) {
       .dtype = message.dtype(),
       .attention_softcap = message.attention_softcap(),
       .logit_softcap = message.logit_softcap(),
+      .no_positions = message.no_positions(),
       .unplanned = {message.unplanned().begin(), message.unplanned().end()}};
   if (message.has_attention_dropout()) {
     details.attention_dropout = message.attention_dropout();
@@ -237,6 +291,14 @@ v1::LayerSpec ToProto(const LayerSpec& layer) {
   message.set_norm_bias(layer.norm_bias);
   message.set_qkv_bias(layer.qkv_bias);
   message.set_qk_norm(layer.qk_norm);
+  // Plain layers are written as they were before there were others.
+  if (layer.mixer != MixerKind::kAttention) {
+    message.set_mixer(ToProto(layer.mixer));
+  }
+  if (layer.no_mlp) message.set_no_mlp(true);
+  if (layer.mamba != MambaDimensions()) {
+    *message.mutable_mamba() = ToProto(layer.mamba);
+  }
   return message;
 }
 
@@ -324,7 +386,12 @@ absl::StatusOr<LayerSpec> FromProto(const v1::LayerSpec& message) {
   layer.norm_bias = message.norm_bias();
   layer.qkv_bias = message.qkv_bias();
   layer.qk_norm = message.qk_norm();
-  if (layer.kind == LayerKind::kTransformer) {
+  layer.no_mlp = message.no_mlp();
+  TANGRAM_ASSIGN_OR_RETURN(layer.mixer, FromProto(message.mixer()));
+  TANGRAM_ASSIGN_OR_RETURN(layer.mamba,
+                           InField("mamba", FromProto(message.mamba())));
+  if (layer.kind == LayerKind::kTransformer &&
+      layer.mixer == MixerKind::kAttention) {
     TANGRAM_RETURN_IF_ERROR(
         FirstError({CheckPositive("num_heads", layer.num_heads, kMaxHeads),
                     CheckPositive("head_dim", layer.head_dim, kMaxHeadDim)}));

@@ -53,6 +53,7 @@ void Append(std::string& bytes, const std::optional<double>& value) {
   if (value.has_value()) Append(bytes, *value);
 }
 
+void Append(std::string& bytes, const MambaDimensions& mamba);
 void Append(std::string& bytes, const LayerSpec& layer);
 void Append(std::string& bytes, const LayerRun& run);
 void Append(std::string& bytes, const Link& link);
@@ -85,18 +86,25 @@ void AppendAll(std::string& bytes, const Fields&... fields) {
 // Structured bindings must name every field, so a new field does not compile
 // until it is appended here.
 
+void Append(std::string& bytes, const MambaDimensions& mamba) {
+  const auto& [inner_size, head_dim, groups, state_size, conv_kernel, dt_rank,
+               inner_norms] = mamba;
+  AppendAll(bytes, inner_size, head_dim, groups, state_size, conv_kernel,
+            dt_rank, inner_norms);
+}
+
 void Append(std::string& bytes, const LayerSpec& layer) {
-  const auto& [kind, hidden_size, num_heads, num_kv_heads, head_dim,
-               value_head_dim, sliding_window, q_lora_rank, kv_lora_rank,
-               rope_head_dim, ffn_hidden_size, gated_mlp, num_experts,
-               experts_per_token, expert_ffn_hidden_size,
+  const auto& [kind, hidden_size, mixer, no_mlp, num_heads, num_kv_heads,
+               head_dim, value_head_dim, sliding_window, q_lora_rank,
+               kv_lora_rank, rope_head_dim, mamba, ffn_hidden_size, gated_mlp,
+               num_experts, experts_per_token, expert_ffn_hidden_size,
                shared_expert_ffn_hidden_size, expert_capacity_factor,
                expert_group_tokens, vocab_size, max_position_embeddings,
                tied_embeddings, linear_bias, norm_bias, qkv_bias, qk_norm] =
       layer;
-  AppendAll(bytes, kind, hidden_size, num_heads, num_kv_heads, head_dim,
-            value_head_dim, sliding_window, q_lora_rank, kv_lora_rank,
-            rope_head_dim, ffn_hidden_size, gated_mlp, num_experts,
+  AppendAll(bytes, kind, hidden_size, mixer, no_mlp, num_heads, num_kv_heads,
+            head_dim, value_head_dim, sliding_window, q_lora_rank, kv_lora_rank,
+            rope_head_dim, mamba, ffn_hidden_size, gated_mlp, num_experts,
             experts_per_token, expert_ffn_hidden_size,
             shared_expert_ffn_hidden_size, expert_capacity_factor,
             expert_group_tokens, vocab_size, max_position_embeddings,

@@ -3,9 +3,11 @@
 #include <optional>
 #include <string>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/domain/limits.h"
+#include "formats/config/hf_hybrid.h"
 #include "formats/config/hf_linear_attention.h"
 #include "formats/config/hf_names.h"
 
@@ -160,13 +162,6 @@ absl::StatusOr<HfMixer> MixerOfType(const ConfigField& field) {
 
 using Mixers = std::vector<HfMixer>;
 
-absl::Status CheckOneEach(const ConfigField& list, size_t given,
-                          size_t num_layers) {
-  if (given == num_layers) return absl::OkStatus();
-  return list.Error(absl::StrCat("one type for each of the ", num_layers,
-                                 " layers; there are ", given));
-}
-
 absl::Status ReadMixersByType(const ConfigField& types, Mixers& mixers) {
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<ConfigField> elements,
                            types.Elements());
@@ -280,6 +275,8 @@ struct Kinds {
   LayerSpec sliding;
   LayerSpec chunked;
   LayerSpec linear;
+  LayerSpec mamba;
+  LayerSpec none;
 
   const LayerSpec& Of(HfMixer mixer) const {
     switch (mixer) {
@@ -291,6 +288,10 @@ struct Kinds {
         return chunked;
       case HfMixer::kLinear:
         return linear;
+      case HfMixer::kMamba:
+        return mamba;
+      case HfMixer::kNone:
+        return none;
     }
     return full;
   }
@@ -318,6 +319,37 @@ absl::StatusOr<Kinds> ReadKinds(const ConfigField& root, const LayerSpec& layer,
   return kinds;
 }
 
+// Reads a model some of whose layers are of Mamba, or have one part alone.
+absl::StatusOr<HfAttention> ReadHybrid(const ConfigField& root,
+                                       const HfFamily& family, int num_layers,
+                                       int hidden_size) {
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<HfParts> parts,
+                           ReadHfParts(root, family, num_layers));
+  Kinds kinds{.full = {.hidden_size = hidden_size},
+              .mamba = {.hidden_size = hidden_size,
+                        .mixer = family.mamba2 ? MixerKind::kMamba2
+                                               : MixerKind::kMamba},
+              .none = {.hidden_size = hidden_size, .mixer = MixerKind::kNone}};
+  const auto any = [&](HfMixer mixer) {
+    return absl::c_any_of(
+        parts, [mixer](const HfParts& part) { return part.mixer == mixer; });
+  };
+  if (any(HfMixer::kFull)) {
+    TANGRAM_RETURN_IF_ERROR(ReadSoftmaxAttention(root, family, kinds.full));
+  }
+  if (any(HfMixer::kMamba)) {
+    TANGRAM_ASSIGN_OR_RETURN(kinds.mamba.mamba,
+                             ReadHfMamba(root, family, hidden_size));
+  }
+  HfAttention attention;
+  for (const HfParts& part : parts) {
+    attention.mixers.push_back(part.mixer);
+    attention.layers.push_back(kinds.Of(part.mixer));
+    attention.layers.back().no_mlp = !part.mlp;
+  }
+  return attention;
+}
+
 }  // namespace
 
 absl::StatusOr<HfAttention> ReadHfAttention(const ConfigField& root,
@@ -329,6 +361,9 @@ absl::StatusOr<HfAttention> ReadHfAttention(const ConfigField& root,
   TANGRAM_ASSIGN_OR_RETURN(layer.hidden_size,
                            RequireAnyInt(root, kHiddenSize, kMaxHiddenSize,
                                          family.sizes.hidden_size));
+  if (family.hybrid != HybridRule::kNone) {
+    return ReadHybrid(root, family, num_layers, layer.hidden_size);
+  }
   TANGRAM_RETURN_IF_ERROR(ReadSoftmaxAttention(root, family, layer));
   HfAttention attention;
   TANGRAM_ASSIGN_OR_RETURN(attention.mixers,

@@ -32,16 +32,24 @@ void SetBiasesAndNorms(const HfFamily& family, LayerSpec& layer) {
   layer.gated_mlp = family.gated_mlp;
 }
 
-// The stand-in for linear attention has no biases and norms of its own.
+// The stand-in for linear attention, and other mixers, have no biases and norms
+// of their own.
 void SetBiasesAndNorms(const HfFamily& family, HfMixer mixer,
                        LayerSpec& layer) {
   SetBiasesAndNorms(family, layer);
-  if (mixer != HfMixer::kLinear) return;
+  if (HasSoftmax(mixer)) return;
   layer.qkv_bias = layer.qk_norm = false;
 }
 
 absl::StatusOr<int> ReadFfnHiddenSize(const ConfigField& root,
                                       const HfFamily& family, int hidden_size) {
+  // Granite 4 has an MLP as wide as the shared expert where it has no experts.
+  if (family.hybrid == HybridRule::kTypes) {
+    TANGRAM_ASSIGN_OR_RETURN(
+        const int shared,
+        ReadInt(root, "shared_intermediate_size", 0, 0, kMaxFfnHiddenSize));
+    if (shared > 0) return shared;
+  }
   // The first two are of dense layers between layers with experts.
   const std::optional<ConfigField> field =
       FindAnyOf(root, {"intermediate_size_mlp", "dense_intermediate_size",
@@ -118,6 +126,7 @@ absl::StatusOr<std::vector<LayerSpec>> ReadLayers(
                            ReadHfExperts(root, family, num_layers));
   for (int i = 0; i < num_layers; ++i) {
     SetBiasesAndNorms(family, attention.mixers[i], layers[i]);
+    if (layers[i].no_mlp) continue;
     if (experts.is_moe_layer[i]) {
       experts.AddTo(layers[i]);
     } else {
@@ -170,7 +179,10 @@ absl::StatusOr<HfModel> ReadHfModel(const ConfigField& file,
                            ReadHfDetails(root, file, family));
   if (const auto rotary = root.Find("rotary_dim");
       rotary.has_value() && read.model.details.rope_fraction == 0) {
-    const int head_dim = layers.front().head_dim;
+    int head_dim = 1;
+    for (const LayerSpec& layer : layers) {
+      head_dim = std::max(head_dim, layer.head_dim);
+    }
     TANGRAM_ASSIGN_OR_RETURN(const int dim, rotary->AsInt(1, head_dim));
     read.model.details.rope_fraction = 1.0 * dim / head_dim;
   }

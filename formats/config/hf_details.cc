@@ -102,6 +102,10 @@ absl::StatusOr<ModelDetails> ReadHfDetails(const ConfigField& root,
   TANGRAM_ASSIGN_OR_RETURN(
       details.logit_softcap,
       ReadNumber(root, {"final_logit_softcapping"}, kMaxModelDetail));
+  details.no_positions = family.no_positions;
+  if (const auto type = root.Find("position_embedding_type")) {
+    details.no_positions |= type->AsText().value_or("") == "nope";
+  }
   return details;
 }
 

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <optional>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
 #include "common/domain/limits.h"
+#include "formats/config/hf_hybrid.h"
 #include "formats/config/hf_names.h"
 
 namespace tangram {
@@ -178,9 +180,36 @@ absl::Status MarkByType(const ConfigField& types,
   return absl::OkStatus();
 }
 
+// Jamba: layers i with i % expert_layer_period == expert_layer_offset.
+absl::Status MarkPeriods(const ConfigField& root,
+                         std::vector<bool>& is_moe_layer) {
+  TANGRAM_ASSIGN_OR_RETURN(
+      const int period,
+      ReadInt(root, "expert_layer_period", 2, 1, kMaxTransformerLayers));
+  TANGRAM_ASSIGN_OR_RETURN(
+      const int offset,
+      ReadInt(root, "expert_layer_offset", 1, 0, kMaxTransformerLayers));
+  for (size_t i = 0; i < is_moe_layer.size(); ++i) {
+    is_moe_layer[i] = static_cast<int>(i) % period == offset;
+  }
+  return absl::OkStatus();
+}
+
 // Marks the layers that have experts by the first field that tells them.
 absl::Status MarkMoeLayers(const ConfigField& root, const HfFamily& family,
                            std::vector<bool>& is_moe_layer) {
+  if (family.hybrid == HybridRule::kPeriods) {
+    return MarkPeriods(root, is_moe_layer);
+  }
+  if (family.hybrid == HybridRule::kPattern) {
+    TANGRAM_ASSIGN_OR_RETURN(
+        const std::vector<HfParts> parts,
+        ReadHfParts(root, family, static_cast<int>(is_moe_layer.size())));
+    for (size_t i = 0; i < parts.size(); ++i) {
+      is_moe_layer[i] = parts[i].experts;
+    }
+    return absl::OkStatus();
+  }
   if (const auto types = root.Find("mlp_layer_types")) {
     return MarkByType(*types, is_moe_layer);
   }
@@ -229,6 +258,16 @@ absl::StatusOr<HfExperts> ReadHfExperts(const ConfigField& root,
   } else if (family.experts != ExpertRule::kNone) {
     return root.MissingError(NumExpertsKey(family.experts),
                              "a positive integer");
+  }
+  if (experts.num_experts == 0 && family.hybrid == HybridRule::kPattern) {
+    TANGRAM_RETURN_IF_ERROR(MarkMoeLayers(root, family, experts.is_moe_layer));
+    if (absl::c_linear_search(experts.is_moe_layer, true)) {
+      return root.MissingError("n_routed_experts", "a positive integer");
+    }
+  }
+  // Jamba without a choice of experts has plain MLPs.
+  if (family.hybrid == HybridRule::kPeriods && experts.num_experts == 1) {
+    experts.num_experts = 0;
   }
   if (experts.num_experts == 0) return experts;
   TANGRAM_RETURN_IF_ERROR(ReadSizes(root, family, experts));

@@ -235,17 +235,28 @@ absl::Status ReadFamilyFlags(const ConfigField& root, HfFamily& family) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<HfFoundFamily> FindFamily(const ConfigField& text,
-                                         const ConfigField& file) {
-  const std::string type = ModelType(text);
-  TANGRAM_RETURN_IF_ERROR(CheckHfModelled(text, file, type));
-  if (const HfFamily* family = FamilyNamed(type)) return {{*family, ""}};
+// Returns the family of that type, or else of the file's architectures; null if
+// there is none.
+const HfFamily* KnownFamily(absl::string_view type, const ConfigField& text,
+                            const ConfigField& file) {
+  if (const HfFamily* family = FamilyNamed(type)) return family;
   std::vector<std::string> classes = Architectures(text);
   const std::vector<std::string> outer = Architectures(file);
   classes.insert(classes.end(), outer.begin(), outer.end());
   for (const std::string& name : classes) {
-    if (const HfFamily* family = FamilyOfClass(name)) return {{*family, ""}};
+    if (const HfFamily* family = FamilyOfClass(name)) return family;
   }
+  return nullptr;
+}
+
+absl::StatusOr<HfFoundFamily> FindFamily(const ConfigField& text,
+                                         const ConfigField& file) {
+  const std::string type = ModelType(text);
+  const HfFamily* const known = KnownFamily(type, text, file);
+  TANGRAM_RETURN_IF_ERROR(
+      CheckHfModelled(text, file, type,
+                      known != nullptr && known->hybrid != HybridRule::kNone));
+  if (known != nullptr) return {{*known, ""}};
   const absl::string_view nearest = NearestFamily(text);
   const std::string reason = ReasonNotPlain(text);
   if (!reason.empty()) return RefuseHf(text, reason, nearest);

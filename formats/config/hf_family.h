@@ -28,6 +28,17 @@ enum class SlidingWindowRule {
   kIfEnabled,  // With use_sliding_window: layers from max_window_layers on.
 };
 
+// How a file tells which layers mix tokens by Mamba, and which have no MLP.
+enum class HybridRule {
+  kNone,
+  kPeriods,    // attn_layer_period, attn_layer_offset (Jamba).
+  kIndices,    // attn_layer_indices (Bamba).
+  kTypes,      // layer_types, or layers_block_type (Granite 4).
+  kPattern,    // hybrid_override_pattern, or layers_block_type: a mixer, an MLP
+               // or experts in a layer (Nemotron-H).
+  kAllLayers,  // All, without MLP (Mamba).
+};
+
 // Norms on queries and keys.
 enum class QkNorm {
   kNone,
@@ -99,6 +110,12 @@ struct HfFamily {
                                     // one (Llama 4).
   bool dense_beside_experts = false;  // The dense MLP runs beside the experts
                                       // (Gemma 4).
+
+  // Layers with Mamba.
+  HybridRule hybrid = HybridRule::kNone;
+  bool mamba2 = false;             // The second version.
+  bool mamba_inner_norms = false;  // Norms on time steps, B and C.
+  bool no_positions = false;       // Attention knows no positions.
 
   double attention_dropout = 0;
   double hidden_dropout = 0;  // Many models have no place for it.

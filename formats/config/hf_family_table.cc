@@ -147,6 +147,32 @@ constexpr HfFamily kMinimaxM2 = {.model_type = "minimax_m2",
                                  .experts = ExpertRule::kEveryLayer,
                                  .routing_bias = true};
 
+// Every layer has an MLP or experts.
+constexpr HfFamily kJamba = {.model_type = "jamba",
+                             .gated_mlp = true,
+                             .needs_kv_heads = true,
+                             .hybrid = HybridRule::kPeriods,
+                             .mamba_inner_norms = true,
+                             .no_positions = true};
+
+constexpr HfFamily kBamba = {.model_type = "bamba",
+                             .gated_mlp = true,
+                             .needs_kv_heads = true,
+                             .hybrid = HybridRule::kIndices,
+                             .mamba2 = true};
+
+// A layer is a mixer, an MLP or experts.
+constexpr HfFamily kNemotronH = {.model_type = "nemotron_h",
+                                 .needs_kv_heads = true,
+                                 .hybrid = HybridRule::kPattern,
+                                 .mamba2 = true,
+                                 .no_positions = true};
+
+constexpr HfFamily kMamba = {.model_type = "mamba",
+                             .tied_embeddings = true,
+                             .hybrid = HybridRule::kAllLayers,
+                             .no_positions = true};
+
 constexpr HfFamily kFamilies[] = {
     kLlama,
     kMistral,
@@ -169,6 +195,10 @@ constexpr HfFamily kFamilies[] = {
     kGranite,
     kCohere,
     kMinimaxM2,
+    kJamba,
+    kBamba,
+    kNemotronH,
+    kMamba,
     Like(kLlama, "apertus",
          [](HfFamily& f) {
            f.gated_mlp = false;
@@ -195,6 +225,9 @@ constexpr HfFamily kFamilies[] = {
     Like(kGlm4Moe, "ernie4_5_moe",
          [](HfFamily& f) { f.tied_embeddings = true; }),
     Like(kOlmo2, "exaone4", [](HfFamily& f) { f.qk_norm = QkNorm::kHead; }),
+    // Its norms of time steps, B and C have no weights.
+    Like(kMamba, "falcon_mamba",
+         [](HfFamily& f) { f.tied_embeddings = false; }),
     {.model_type = "falcon",
      .tied_embeddings = true,
      .layer_norm = true,
@@ -231,6 +264,11 @@ constexpr HfFamily kFamilies[] = {
      .router_bias = true},
     Like(kGranite, "granitemoe",
          [](HfFamily& f) { f.experts = ExpertRule::kEveryLayer; }),
+    Like(kGranite, "granitemoehybrid",
+         [](HfFamily& f) {
+           f.hybrid = HybridRule::kTypes;
+           f.mamba2 = true;
+         }),
     Like(kLlama, "hunyuan_v1_dense",
          [](HfFamily& f) { f.qk_norm = QkNorm::kHead; }),
     Like(kLlama, "llama4_text",
@@ -246,6 +284,11 @@ constexpr HfFamily kFamilies[] = {
            f.routing_bias = true;
            f.experts = ExpertRule::kAfterFirstDense;
            f.first_dense = 0;
+         }),
+    Like(kMamba, "mamba2",
+         [](HfFamily& f) {
+           f.mamba2 = true;
+           f.tied_embeddings = false;
          }),
     Like(kLlama, "minicpm", [](HfFamily& f) { f.tied_embeddings = true; }),
     Like(kMinimaxM2, "minimax_m3",

@@ -1,5 +1,7 @@
 #include "formats/config/hf_names.h"
 
+#include "absl/strings/str_cat.h"
+
 namespace tangram {
 
 std::optional<ConfigField> FindAnyOf(const ConfigField& root, HfNames names) {
@@ -28,6 +30,13 @@ absl::StatusOr<bool> ReadAnyFlag(const ConfigField& root, HfNames names,
   const std::optional<ConfigField> field = FindAnyOf(root, names);
   if (!field.has_value()) return fallback;
   return field->AsBool();
+}
+
+absl::Status CheckOneEach(const ConfigField& list, size_t given,
+                          size_t num_layers) {
+  if (given == num_layers) return absl::OkStatus();
+  return list.Error(absl::StrCat("one type for each of the ", num_layers,
+                                 " layers; there are ", given));
 }
 
 }  // namespace tangram

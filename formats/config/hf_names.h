@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -28,6 +29,10 @@ absl::StatusOr<int> ReadAnyInt(const ConfigField& root, HfNames names,
                                int fallback, int min, int max);
 absl::StatusOr<bool> ReadAnyFlag(const ConfigField& root, HfNames names,
                                  bool fallback);
+
+// Returns an error of `list` unless it has one element for each layer.
+absl::Status CheckOneEach(const ConfigField& list, size_t given,
+                          size_t num_layers);
 
 }  // namespace tangram
 

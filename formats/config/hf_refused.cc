@@ -12,7 +12,13 @@ namespace {
 
 constexpr char kEncoder[] =
     "attention that looks ahead, and encoders, are not modelled";
-constexpr char kStateSpace[] = "state-space (Mamba) layers are not modelled";
+constexpr char kStateSpace[] =
+    "Mamba layers of a family that says otherwise which layers are of Mamba "
+    "are not modelled";
+constexpr char kParallelMamba[] =
+    "layers with attention and Mamba side by side are not modelled";
+constexpr char kSharedLayers[] =
+    "layers that share weights with others are not modelled";
 constexpr char kRecurrent[] = "recurrent layers are not modelled";
 constexpr char kCross[] = "layers with cross-attention are not modelled";
 constexpr char kWideResidual[] =
@@ -33,7 +39,6 @@ constexpr struct {
   absl::string_view nearest;
 } kRefusedTypes[] = {
     {"albert", kEncoder, "gpt2"},
-    {"bamba", kStateSpace, "llama"},
     {"bart", kEncoder, "opt"},
     {"bert*", kEncoder, "gpt2"},
     {"deberta*", kEncoder, "gpt2"},
@@ -42,16 +47,13 @@ constexpr struct {
     {"deepseek_v4*", kWideResidual, "deepseek_v3"},
     {"distilbert", kEncoder, "gpt2"},
     {"electra", kEncoder, "gpt2"},
-    {"falcon_h1", kStateSpace, "llama"},
-    {"falcon_mamba", kStateSpace, "llama"},
+    {"falcon_h1", kParallelMamba, "bamba"},
     {"flux", kDiffusion, ""},
     {"gemma3n*", kPerLayer, "gemma3_text"},
-    {"jamba", kStateSpace, "mixtral"},
     {"kimi_linear", kRecurrent, "deepseek_v3"},
     {"lfm2*", "convolution layers are not modelled", "llama"},
     {"longcat*", "layers with two attentions are not modelled", "deepseek_v3"},
     {"ltx*", kDiffusion, ""},
-    {"mamba*", kStateSpace, "llama"},
     {"marian", kEncoder, "opt"},
     {"mbart", kEncoder, "opt"},
     {"minimax", kRecurrent, "mixtral"},
@@ -60,9 +62,8 @@ constexpr struct {
     {"modernbert", kEncoder, "gpt2"},
     {"mt5", kEncoder, "llama"},
     {"nemotron-nas", kNoAttention, "llama"},
-    {"nemotron_h*", kStateSpace, "nemotron"},
     {"pegasus", kEncoder, "opt"},
-    {"plamo2", kStateSpace, "llama"},
+    {"plamo2", kStateSpace, "bamba"},
     {"recurrent_gemma", kRecurrent, "gemma"},
     {"roberta", kEncoder, "gpt2"},
     {"rwkv*", kRecurrent, "llama"},
@@ -72,7 +73,7 @@ constexpr struct {
     {"whisper", kEncoder, "gpt2"},
     {"xlm-roberta*", kEncoder, "gpt2"},
     {"xlnet", kEncoder, "gpt2"},
-    {"zamba*", kStateSpace, "llama"},
+    {"zamba*", kSharedLayers, "bamba"},
 };
 
 // Fields that betray such layers whatever the type. A field counts unless it is
@@ -84,21 +85,21 @@ constexpr struct {
 } kRefusedFields[] = {
     {"_class_name", kDiffusion, ""},
     {"altup_num_inputs", kPerLayer, "gemma3_text"},
-    {"attn_layer_period", kStateSpace, "mixtral"},
+    {"attn_layer_period", kStateSpace, "jamba"},
     {"block_configs", kNoAttention, "llama"},
     {"cross_attention_layers", kCross, "llama"},
     {"hc_mult", kWideResidual, "deepseek_v3"},
     {"hidden_size_per_layer_input", kPerLayer, "gemma3_text"},
-    {"hybrid_override_pattern", kStateSpace, "nemotron"},
+    {"hybrid_override_pattern", kStateSpace, "nemotron_h"},
     {"is_encoder_decoder", kEncoder, "opt"},
     {"kda_layers", kRecurrent, "deepseek_v3"},
     {"linear_attn_config", kRecurrent, "deepseek_v3"},
-    {"mamba_d_state", kStateSpace, "llama"},
-    {"mamba_num_heads", kStateSpace, "nemotron"},
+    {"mamba_d_state", kStateSpace, "bamba"},
+    {"mamba_num_heads", kStateSpace, "nemotron_h"},
     {"moe_latent_size", kLatentExperts, "deepseek_v3"},
     {"num_kv_shared_layers", kPerLayer, "gemma3_text"},
     {"routed_expert_hidden_size", kLatentExperts, "deepseek_v3"},
-    {"ssm_state_size", kStateSpace, "llama"},
+    {"ssm_state_size", kStateSpace, "nemotron_h"},
     {"use_double_wide_mlp", kPerLayer, "gemma3_text"},
 };
 
@@ -131,7 +132,7 @@ absl::Status RefuseHf(const ConfigField& text, absl::string_view reason,
 }
 
 absl::Status CheckHfModelled(const ConfigField& text, const ConfigField& file,
-                             absl::string_view type) {
+                             absl::string_view type, bool reads_mamba) {
   for (const auto& refused : kRefusedTypes) {
     if (Matches(refused.type, type)) {
       return RefuseHf(text, refused.reason, refused.nearest);
@@ -139,6 +140,7 @@ absl::Status CheckHfModelled(const ConfigField& text, const ConfigField& file,
   }
   for (const ConfigField* root : {&text, &file}) {
     for (const auto& refused : kRefusedFields) {
+      if (reads_mamba && refused.reason == kStateSpace) continue;
       const std::optional<ConfigField> field = root->Find(refused.field);
       if (field.has_value() && IsSet(*field)) {
         return RefuseHf(*root, refused.reason, refused.nearest);

@@ -10,9 +10,10 @@ namespace tangram {
 // Returns OK unless the type, an architecture or a field of a config.json shows
 // a model whose layers nothing here can describe: kUnimplemented with the
 // reason, the nearest family and what to do. `text` is the part of `file` about
-// the language model, `type` its model_type.
+// the language model, `type` its model_type. `reads_mamba`: its family says
+// which layers are of Mamba.
 absl::Status CheckHfModelled(const ConfigField& text, const ConfigField& file,
-                             absl::string_view type);
+                             absl::string_view type, bool reads_mamba);
 
 // Returns that error. `reason` completes "expected a model that can be planned;
 // ...".

@@ -40,7 +40,7 @@ class PartList {
   void AddOfSoftmax(absl::string_view what, const Count& count) {
     double sum = 0;
     for (size_t i = 0; i < layers_.size(); ++i) {
-      if (mixers_[i] != HfMixer::kLinear) sum += count(layers_[i]);
+      if (HasSoftmax(mixers_[i])) sum += count(layers_[i]);
     }
     Add(what, sum);
   }

@@ -73,12 +73,44 @@ absl::Status ReadNumbers(const ConfigField& field,
   return absl::OkStatus();
 }
 
-// A layer that gets experts loses its dense MLP, and the reverse.
-absl::Status ApplyOverride(const ConfigField& entry, LayerSpec& layer) {
-  if (entry.Find("ffn_hidden_size").has_value()) {
-    for (const LayerNumber& number : kExpertNumbers) layer.*number.member = 0;
-    layer.expert_capacity_factor = 0;
+void RemoveExperts(LayerSpec& layer) {
+  for (const LayerNumber& number : kExpertNumbers) layer.*number.member = 0;
+  layer.expert_capacity_factor = 0;
+}
+
+// Returns `mixer` with the MLP or experts of `layer`.
+LayerSpec WithMlpOf(const LayerSpec& layer, LayerSpec mixer) {
+  mixer.no_mlp = layer.no_mlp;
+  mixer.ffn_hidden_size = layer.ffn_hidden_size;
+  for (const LayerNumber& number : kExpertNumbers) {
+    mixer.*number.member = layer.*number.member;
   }
+  mixer.expert_capacity_factor = layer.expert_capacity_factor;
+  return mixer;
+}
+
+// Puts another mixer into a layer, and takes its MLP or lets it have one.
+absl::Status ApplyParts(const ConfigField& entry, const MixerLayers& mixers,
+                        LayerSpec& layer) {
+  TANGRAM_ASSIGN_OR_RETURN(const MixerKind mixer,
+                           ReadMixer(entry, mixers.mamba, layer.mixer));
+  if (mixer != layer.mixer) layer = WithMlpOf(layer, mixers.Of(mixer));
+  const bool gets_mlp = entry.Find("ffn_hidden_size").has_value() ||
+                        entry.Find("experts").has_value();
+  TANGRAM_ASSIGN_OR_RETURN(const bool mlp,
+                           ReadFlag(entry, "mlp", gets_mlp || !layer.no_mlp));
+  layer.no_mlp = !mlp;
+  if (mlp) return absl::OkStatus();
+  layer.ffn_hidden_size = 0;
+  RemoveExperts(layer);
+  return absl::OkStatus();
+}
+
+// A layer that gets experts loses its dense MLP, and the reverse.
+absl::Status ApplyOverride(const ConfigField& entry, const MixerLayers& mixers,
+                           LayerSpec& layer) {
+  TANGRAM_RETURN_IF_ERROR(ApplyParts(entry, mixers, layer));
+  if (entry.Find("ffn_hidden_size").has_value()) RemoveExperts(layer);
   TANGRAM_RETURN_IF_ERROR(ReadNumbers(entry, kLayerNumbers, layer));
   for (const auto& [key, member] : kLayerFlags) {
     TANGRAM_ASSIGN_OR_RETURN(layer.*member,
@@ -114,10 +146,14 @@ std::string LayerList(const std::vector<int>& layers) {
   return text;
 }
 
-nlohmann::ordered_json OverrideJson(const LayerSpec& base,
+// `base` is the layer that the file describes, with the mixer of `layer`.
+nlohmann::ordered_json OverrideJson(const LayerSpec& most,
+                                    const LayerSpec& base,
                                     const LayerSpec& layer,
                                     const std::vector<int>& places) {
   nlohmann::ordered_json json = {{"layers", LayerList(places)}};
+  if (layer.mixer != most.mixer) json["mixer"] = MixerWord(layer.mixer);
+  if (layer.no_mlp && !base.no_mlp) json["mlp"] = false;
   for (const LayerNumber& number : kLayerNumbers) {
     const int value = layer.*number.member;
     if (value != base.*number.member && value >= number.min) {
@@ -145,10 +181,11 @@ nlohmann::ordered_json OverrideJson(const LayerSpec& base,
 }  // namespace
 
 absl::Status ReadLayerOverrides(const ConfigField& root,
+                                const MixerLayers& mixers,
                                 std::vector<LayerSpec>& layers) {
   const std::optional<ConfigField> list = root.Find("overrides");
   if (!list.has_value()) return absl::OkStatus();
-  KeyList known = {"layers", "experts"};
+  KeyList known = {"layers", "experts", "mixer", "mlp"};
   for (const LayerNumber& number : kLayerNumbers) known.push_back(number.key);
   for (const auto& [key, member] : kLayerFlags) known.push_back(key);
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<ConfigField> entries,
@@ -161,13 +198,14 @@ absl::Status ReadLayerOverrides(const ConfigField& root,
         const std::vector<int> chosen,
         ReadLayerList(places, static_cast<int>(layers.size())));
     for (const int i : chosen) {
-      TANGRAM_RETURN_IF_ERROR(ApplyOverride(entry, layers[i]));
+      TANGRAM_RETURN_IF_ERROR(ApplyOverride(entry, mixers, layers[i]));
     }
   }
   return absl::OkStatus();
 }
 
 nlohmann::ordered_json LayerOverridesJson(const LayerSpec& base,
+                                          const MixerLayers& mixers,
                                           absl::Span<const LayerSpec> layers) {
   // Layers of one kind stand together, in the order of the first of each.
   std::vector<std::pair<LayerSpec, std::vector<int>>> kinds;
@@ -180,7 +218,10 @@ nlohmann::ordered_json LayerOverridesJson(const LayerSpec& base,
   }
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const auto& [layer, places] : kinds) {
-    list.push_back(OverrideJson(base, layer, places));
+    const LayerSpec like = layer.mixer == base.mixer
+                               ? base
+                               : WithMlpOf(base, mixers.Of(layer.mixer));
+    list.push_back(OverrideJson(base, like, layer, places));
   }
   return list;
 }

@@ -10,11 +10,15 @@
 #include "common/domain/limits.h"
 #include "formats/catalogue/assemble_model.h"
 #include "formats/config/layer_overrides.h"
+#include "formats/config/mixer_fields.h"
 
 namespace tangram {
 namespace {
 
-absl::Status ReadHeads(const ConfigField& root, LayerSpec& layer) {
+// Heads are optional in a file whose layers have another mixer unless their
+// override says otherwise.
+absl::Status ReadHeads(const ConfigField& root, bool needed, LayerSpec& layer) {
+  if (!needed && !root.Find("heads").has_value()) return absl::OkStatus();
   TANGRAM_ASSIGN_OR_RETURN(layer.num_heads,
                            RequireInt(root, "heads", kMaxHeads));
   TANGRAM_ASSIGN_OR_RETURN(
@@ -145,18 +149,25 @@ absl::Status ReadSlidingWindow(const ConfigField& root,
     TANGRAM_ASSIGN_OR_RETURN(tokens, field->AsInt(0, kMaxPositions));
   }
   for (size_t i = first; i < layers.size(); i += every) {
+    if (layers[i].mixer != MixerKind::kAttention) continue;
     layers[i].sliding_window = tokens;
   }
   return absl::OkStatus();
 }
 
+// Reads layers of the mixer `base`, as far as nothing overrides it.
 absl::StatusOr<std::vector<LayerSpec>> ReadLayers(const ConfigField& root,
-                                                  const LayerSpec& attention) {
+                                                  const MixerLayers& mixers,
+                                                  MixerKind base) {
+  LayerSpec bare = mixers.Of(base);
+  TANGRAM_ASSIGN_OR_RETURN(const bool mlp, ReadFlag(root, "mlp", true));
+  bare.no_mlp = !mlp;
   TANGRAM_ASSIGN_OR_RETURN(const int num_layers,
                            RequireInt(root, "layers", kMaxTransformerLayers));
   Experts experts{.first_layer = num_layers};
   if (const auto field = root.Find("experts")) {
-    TANGRAM_ASSIGN_OR_RETURN(experts, ReadExperts(*field, attention));
+    if (bare.no_mlp) return field->Error("no experts, as mlp is false");
+    TANGRAM_ASSIGN_OR_RETURN(experts, ReadExperts(*field, bare));
     if (experts.first_layer >= num_layers) {
       return field->Find("first_layer")
           ->Error(absl::StrCat("one of the ", num_layers,
@@ -169,13 +180,14 @@ absl::StatusOr<std::vector<LayerSpec>> ReadLayers(const ConfigField& root,
       layers.push_back(experts.layer);
       continue;
     }
-    LayerSpec& dense = layers.emplace_back(attention);
+    LayerSpec& dense = layers.emplace_back(bare);
+    if (bare.no_mlp) continue;
     TANGRAM_ASSIGN_OR_RETURN(
         dense.ffn_hidden_size,
         RequireInt(root, "ffn_hidden_size", kMaxFfnHiddenSize));
   }
   TANGRAM_RETURN_IF_ERROR(ReadSlidingWindow(root, layers));
-  TANGRAM_RETURN_IF_ERROR(ReadLayerOverrides(root, layers));
+  TANGRAM_RETURN_IF_ERROR(ReadLayerOverrides(root, mixers, layers));
   return layers;
 }
 
@@ -202,6 +214,9 @@ absl::StatusOr<ModelSpec> ReadModelFields(const ConfigField& root,
   TANGRAM_RETURN_IF_ERROR(root.CheckKeys({"name",
                                           "layers",
                                           "hidden_size",
+                                          "mixer",
+                                          "mlp",
+                                          "mamba",
                                           "heads",
                                           "kv_heads",
                                           "head_dim",
@@ -221,19 +236,28 @@ absl::StatusOr<ModelSpec> ReadModelFields(const ConfigField& root,
                                           "dtype",
                                           "attention_dropout",
                                           "hidden_dropout",
+                                          "no_positions",
                                           "unplanned"}));
   TANGRAM_ASSIGN_OR_RETURN(
       const std::string model_name,
       ReadOr(root, "name", name,
              [](const ConfigField& field) { return field.AsText(); }));
-  LayerSpec attention;
+  MixerLayers mixers;
+  LayerSpec& attention = mixers.attention;
   TANGRAM_ASSIGN_OR_RETURN(attention.hidden_size,
                            RequireInt(root, "hidden_size", kMaxHiddenSize));
-  TANGRAM_RETURN_IF_ERROR(ReadHeads(root, attention));
-  TANGRAM_RETURN_IF_ERROR(ReadLatentAttention(root, attention));
   TANGRAM_RETURN_IF_ERROR(ReadBiasesAndNorms(root, attention));
+  mixers.mamba = attention;
+  mixers.mamba.qkv_bias = mixers.mamba.qk_norm = false;
+  TANGRAM_RETURN_IF_ERROR(ReadMambaFields(root, mixers.mamba));
+  TANGRAM_ASSIGN_OR_RETURN(
+      const MixerKind base,
+      ReadMixer(root, mixers.mamba, MixerKind::kAttention));
+  TANGRAM_RETURN_IF_ERROR(
+      ReadHeads(root, base == MixerKind::kAttention, attention));
+  TANGRAM_RETURN_IF_ERROR(ReadLatentAttention(root, attention));
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<LayerSpec> layers,
-                           ReadLayers(root, attention));
+                           ReadLayers(root, mixers, base));
   Vocabulary vocabulary;
   TANGRAM_ASSIGN_OR_RETURN(vocabulary.size,
                            RequireInt(root, "vocab_size", kMaxVocabulary));
@@ -246,6 +270,8 @@ absl::StatusOr<ModelSpec> ReadModelFields(const ConfigField& root,
                            ReadRate(root, "attention_dropout"));
   TANGRAM_ASSIGN_OR_RETURN(model.details.hidden_dropout,
                            ReadRate(root, "hidden_dropout"));
+  TANGRAM_ASSIGN_OR_RETURN(model.details.no_positions,
+                           ReadFlag(root, "no_positions"));
   if (const auto list = root.Find("unplanned")) {
     TANGRAM_ASSIGN_OR_RETURN(const std::vector<ConfigField> elements,
                              list->Elements());

@@ -10,6 +10,10 @@ namespace tangram {
 // only.
 nlohmann::ordered_json ModelToJson(const ModelSpec& model);
 
+// Returns the same, with most layers at the top and those that differ as
+// overrides.
+nlohmann::ordered_json ModelToJsonWithOverrides(const ModelSpec& model);
+
 }  // namespace tangram
 
 #endif  // TANGRAM_FORMATS_CONFIG_MODEL_JSON_H_

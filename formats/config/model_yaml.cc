@@ -1,12 +1,9 @@
 #include "formats/config/model_yaml.h"
 
-#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/types/span.h"
 #include "common/domain/device.h"
-#include "formats/config/layer_overrides.h"
 #include "formats/config/model_file.h"
 #include "formats/config/model_json.h"
 
@@ -41,35 +38,8 @@ void AddDetails(const ModelDetails& details, Json& json) {
   if (details.hidden_dropout.has_value()) {
     json["hidden_dropout"] = *details.hidden_dropout;
   }
+  if (details.no_positions) json["no_positions"] = true;
   if (!details.unplanned.empty()) json["unplanned"] = details.unplanned;
-}
-
-// Returns the transformer layer that most layers of `model` equal, the first of
-// several.
-const LayerSpec& MostFrequentLayer(const ModelSpec& model) {
-  int best = 1;
-  int best_count = 0;
-  for (int i = 1; i + 1 < model.num_layers(); ++i) {
-    const int count =
-        static_cast<int>(absl::c_count(model.layers, model.layers[i]));
-    if (count > best_count) {
-      best = i;
-      best_count = count;
-    }
-  }
-  return model.layers[best];
-}
-
-// Writes most layers at the top, and those that differ as overrides.
-Json WithOverrides(const ModelSpec& model) {
-  ModelSpec uniform = model;
-  const LayerSpec& base = MostFrequentLayer(model);
-  for (int i = 1; i + 1 < model.num_layers(); ++i) uniform.layers[i] = base;
-  Json json = ModelToJson(uniform);
-  json["overrides"] = LayerOverridesJson(
-      base, absl::MakeConstSpan(model.layers)
-                .subspan(1, static_cast<size_t>(model.num_layers()) - 2));
-  return json;
 }
 
 // Writes a key on each line, and an override on each.
@@ -92,7 +62,8 @@ std::string ToYaml(const ModelSpec& model, Json json) {
 }  // namespace
 
 absl::StatusOr<std::string> ModelToYaml(const ModelSpec& model) {
-  for (const Json& json : {ModelToJson(model), WithOverrides(model)}) {
+  for (const Json& json :
+       {ModelToJson(model), ModelToJsonWithOverrides(model)}) {
     std::string yaml = ToYaml(model, json);
     const absl::StatusOr<ModelSpec> read = ParseModel(yaml, model.name);
     if (read.ok() && read->layers == model.layers) return yaml;

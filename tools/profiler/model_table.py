@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 _TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                       "models.json")
-_NOT_MEASURED = ("latent_attention", "sliding_window")
+_NOT_MEASURED = ("latent_attention", "sliding_window", "mixer", "mamba")
 
 
 @dataclass

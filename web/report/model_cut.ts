@@ -152,15 +152,39 @@ function picture(model: Model, answer: Answer, width: number): SVGElement {
   return picture;
 }
 
+// Kinds of layers as the model's view names them, in words.
+const KINDS: Record<string, string> = {
+  dense: "dense",
+  moe: "mixture-of-experts",
+  mamba: "Mamba",
+  mamba_mlp: "Mamba and MLP",
+  mamba_moe: "Mamba and mixture-of-experts",
+  attention: "attention",
+  mlp: "MLP",
+  experts: "expert",
+};
+
+// "24 Mamba layers", one for each kind, in the order of the first of each.
+function layerCounts(model: Model): string[] {
+  const counts = new Map<string, number>();
+  for (const { kind, count } of model.layer_runs) {
+    if (kind in KINDS) counts.set(kind, (counts.get(kind) ?? 0) + count);
+  }
+  return [...counts].map(([kind, count]) => `${count} ${KINDS[kind]} layers`);
+}
+
+// "A", "A and B", "A, B and C".
+function listed(items: string[]): string {
+  if (items.length < 2) return items.join("");
+  return `${items.slice(0, -1).join(", ")} and ${items[items.length - 1]}`;
+}
+
 // `width` is the room for the picture, in pixels.
 export function modelCut(model: Model, answer: Answer, width: number): HTMLElement {
-  const kinds = model.layer_runs
-    .filter(({ kind }) => kind === "dense" || kind === "moe")
-    .map(({ kind, count }) => `${count} ${kind === "moe" ? "mixture-of-experts" : "dense"} layers`);
   return section(
     "cut",
     "Model cut",
-    `${model.name}: ${format.count(model.parameters)} parameters, ${kinds.join(" and ")}. ` +
+    `${model.name}: ${format.count(model.parameters)} parameters, ${listed(layerCounts(model))}. ` +
       "Layers above, the GPUs that run them below; widths are shares of each.",
     picture(model, answer, width),
     el("details", { open: answer.stages.length <= 16 }, el("summary", {}, "Stages"), stageTable(answer)),

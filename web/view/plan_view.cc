@@ -28,6 +28,12 @@ const char* LayerName(const LayerSpec& layer) {
     case LayerKind::kTransformer:
       break;
   }
+  if (layer.is_mamba()) {
+    return layer.no_mlp ? "mamba" : layer.is_moe() ? "mamba_moe" : "mamba_mlp";
+  }
+  if (layer.no_mlp) return "attention";
+  if (layer.mixer == MixerKind::kNone)
+    return layer.is_moe() ? "experts" : "mlp";
   return layer.is_moe() ? "moe" : "dense";
 }
 

@@ -114,6 +114,14 @@ class ReadPlanTest(unittest.TestCase):
             plan_of(self.data)
         self.assertEqual(str(caught.exception), message)
 
+    def test_layers_with_mamba_or_of_one_part(self):
+        layer = self.data["model"]["layer_types"][1]
+        layer["mixer"] = "MAMBA2"
+        self.refuses("not supported yet: layers with Mamba, or without attention")
+        layer["mixer"] = "ATTENTION"
+        layer["no_mlp"] = True
+        self.refuses("not supported yet: layers without an MLP")
+
     def test_ranks_are_numbered_in_the_order_of_the_file(self):
         plan = plan_of(self.data)
         self.assertEqual([stage.teams[0].ranks for stage in plan.pipelines[0].stages],

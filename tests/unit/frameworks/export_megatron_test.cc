@@ -13,6 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::NodeGpus;
+using ::testing::Not;
 using testing::StageOn;
 using testing::StatusIs;
 using testing::TwoIslands;
@@ -105,6 +106,130 @@ TEST(ExportMegatronTest, RefusesLayersOfManyKinds) {
   EXPECT_THAT(ExportMegatron(planned).status(),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("model.layers[5]: other dimensions")));
+}
+
+// Layers M, *, -, E and so on, of one part each.
+ModelSpec HybridModel(absl::string_view letters) {
+  ModelSpec model = *BuiltinModel("llama2-7b");
+  const LayerSpec base = model.layers[1];
+  std::vector<LayerSpec> layers;
+  for (const char letter : letters) {
+    LayerSpec layer = {.hidden_size = base.hidden_size,
+                       .mixer = MixerKind::kNone,
+                       .gated_mlp = base.gated_mlp};
+    if (letter == 'M') {
+      layer.mixer = MixerKind::kMamba2;
+      layer.mamba = {.inner_size = 8192,
+                     .head_dim = 64,
+                     .groups = 8,
+                     .state_size = 128,
+                     .conv_kernel = 4};
+    }
+    if (letter == '*') {
+      layer = base;
+      layer.ffn_hidden_size = 0;
+    }
+    layer.no_mlp = letter == 'M' || letter == '*';
+    if (letter == '-') layer.ffn_hidden_size = 16384;
+    if (letter == 'E') {
+      layer.num_experts = 8;
+      layer.experts_per_token = 2;
+      layer.expert_ffn_hidden_size = 1024;
+    }
+    layers.push_back(layer);
+  }
+  model.layers.erase(model.layers.begin() + 1, model.layers.end() - 1);
+  model.layers.insert(model.layers.begin() + 1, layers.begin(), layers.end());
+  model.details.no_positions = true;
+  return model;
+}
+
+PlannedTraining PlannedHybrid() {
+  PlannedTraining planned = TwoIslands();
+  planned.model = HybridModel("MEM*-M");
+  planned.training.precision = Precision::kBf16;
+  const StageParallelism degrees{.tp_degree = 2, .dp_degree = 2};
+  planned.plan.stages = {StageOn(0, 4, degrees, NodeGpus(0, 4)),
+                         StageOn(4, 8, degrees, NodeGpus(2, 4))};
+  return planned;
+}
+
+TEST(ExportMegatronTest, WritesAPatternOfLettersForHybrids) {
+  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported,
+                       ExportMegatron(PlannedHybrid()));
+  EXPECT_THAT(exported.losses, IsEmpty());
+  EXPECT_THAT(
+      ContentOf(exported, "megatron.args"),
+      AllOf(HasSubstr("--hybrid-layer-pattern MEM|*-M\n--spec "
+                      "megatron.core.models.hybrid.hybrid_layer_specs "
+                      "hybrid_stack_spec\n"),
+            HasSubstr("--mamba-num-heads 128\n--mamba-head-dim 64\n"
+                      "--mamba-num-groups 8\n--mamba-state-dim 128\n"),
+            HasSubstr("--ffn-hidden-size 16384\n--num-attention-heads 32\n"),
+            HasSubstr("--num-experts 8\n"),
+            HasSubstr("--position-embedding-type none\n"),
+            Not(HasSubstr("--num-layers")), Not(HasSubstr("layout")),
+            Not(HasSubstr("--moe-layer-freq"))));
+  EXPECT_THAT(ContentOf(exported, "launch.sh"),
+              HasSubstr("pretrain_hybrid.py"));
+}
+
+TEST(ExportMegatronTest, CountsLettersToRecompute) {
+  PlannedTraining planned = PlannedHybrid();
+  // A mixer and an MLP in a layer are two letters.
+  for (size_t l = 1; l + 1 < planned.model.layers.size(); ++l) {
+    LayerSpec& layer = planned.model.layers[l];
+    const bool attention = layer.mixer == MixerKind::kAttention;
+    layer = planned.model.layers[attention ? l : 1];
+    layer.no_mlp = false;
+    layer.ffn_hidden_size = 4096;
+  }
+  for (PlacedStage& stage : planned.plan.stages) {
+    stage.plan.recompute.clear();
+    for (int l = stage.plan.begin.layer; l < stage.plan.end.layer; ++l) {
+      const bool whole = l == 1 || l == 4;
+      stage.plan.recompute.push_back(
+          {.num_layers = 1,
+           .mask = whole ? WholeLayerMask(planned.model.layers[l])
+                         : kRecomputeNone});
+    }
+  }
+  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported, ExportMegatron(planned));
+  EXPECT_THAT(ContentOf(exported, "megatron.args"),
+              AllOf(HasSubstr("--hybrid-layer-pattern M-M-M-|*-M-M-\n"),
+                    HasSubstr("--recompute-method block\n"
+                              "--recompute-num-layers 2\n")));
+}
+
+TEST(ExportMegatronTest, RefusesMambaThatMegatronLacks) {
+  PlannedTraining planned = PlannedHybrid();
+  for (LayerSpec& layer : planned.model.layers) {
+    if (layer.is_mamba()) layer.mamba.conv_kernel = 3;
+  }
+  EXPECT_THAT(ExportMegatron(planned),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("mamba.conv_kernel: 3; expected 4")));
+  for (LayerSpec& layer : planned.model.layers) {
+    if (!layer.is_mamba()) continue;
+    layer.mixer = MixerKind::kMamba;
+    layer.mamba = {
+        .inner_size = 8192, .state_size = 16, .conv_kernel = 4, .dt_rank = 256};
+  }
+  EXPECT_THAT(ExportMegatron(planned),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("model.layers[1]: a Mamba mixer of the first "
+                                 "version; expected Mamba-2")));
+}
+
+TEST(ExportPlanTest, OtherTargetsRefuseHybrids) {
+  for (const char* const target :
+       {"flagscale", "galvatron", "torchtitan", "alpa", "sailor", "hetu"}) {
+    EXPECT_THAT(ExportPlan(target, PlannedHybrid()),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("model.layers[1]: a Mamba mixer; expected "
+                                   "attention with an MLP or experts")))
+        << target;
+  }
 }
 
 }  // namespace

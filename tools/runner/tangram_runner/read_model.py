@@ -3,7 +3,7 @@
 import dataclasses
 
 from . import limits
-from .errors import PlanError
+from .errors import NotSupported, PlanError
 from .model import Layer
 
 KINDS = ("EMBEDDING", "TRANSFORMER", "HEAD")
@@ -29,6 +29,8 @@ LARGEST = {
 EXPERT_FIELDS = ("num_experts", "experts_per_token", "expert_ffn_hidden_size",
                  "shared_expert_ffn_hidden_size", "expert_capacity_factor",
                  "expert_group_tokens")
+# The runner does not run hybrid models, whose fields these are.
+HYBRID = ("mixer", "no_mlp", "mamba")
 SWITCHES = tuple(field.name for field in dataclasses.fields(Layer)
                  if field.type in (bool, "bool") and field.name != "rotary")
 
@@ -36,7 +38,7 @@ SWITCHES = tuple(field.name for field in dataclasses.fields(Layer)
 def read_layers(model):
     """The layers of a Record of the model."""
     types = [_layer(spec) for spec in model.records(
-        "layer_types", ("kind", *LARGEST, *SWITCHES, "expert_capacity_factor"), limits.MAX_LAYERS)]
+        "layer_types", ("kind", *LARGEST, *SWITCHES, "expert_capacity_factor", *HYBRID), limits.MAX_LAYERS)]
     layers = []
     for run in model.records("layers", ("layer_type", "count"), limits.MAX_LAYERS):
         kind = run.integer("layer_type", 0, len(types) - 1)
@@ -54,6 +56,10 @@ def read_layers(model):
 
 def _layer(spec):
     kind = spec.enum("kind", KINDS)
+    if spec.raw("mixer") not in (None, "ATTENTION", 0) or spec.has("mamba"):
+        raise NotSupported("layers with Mamba, or without attention")
+    if spec.boolean("no_mlp"):
+        raise NotSupported("layers without an MLP")
     needed = {"hidden_size"}
     if kind == "TRANSFORMER":
         needed |= {"num_heads", "head_dim"}

@@ -2,16 +2,10 @@
 
 #include <algorithm>
 
+#include "common/domain/stage_rules.h"
+
 namespace tangram::aceso {
 namespace {
-
-// Whether tp ranks can divide the heads. Key and value heads are divided among
-// the ranks, or several ranks hold the same one.
-bool SplitsHeads(const LayerSpec& layer, int tp) {
-  const int kv_heads = layer.num_kv_heads;
-  return layer.num_heads % tp == 0 &&
-         (kv_heads == 0 || kv_heads % tp == 0 || tp % kv_heads == 0);
-}
 
 // Whether a limit admits a value; 0 means no limit.
 bool IsFreeOr(int limit, int value) { return limit == 0 || limit == value; }
@@ -34,7 +28,7 @@ void AppendChoices(const SliceLayout& layout, int num_gpus, int in_node,
     }
     const bool splits = std::all_of(
         layout.kinds().begin(), layout.kinds().end(),
-        [tp](const LayerSpec& layer) { return SplitsHeads(layer, tp); });
+        [tp](const LayerSpec& layer) { return SplitsMixer(layer, tp); });
     if (splits) choices.push_back({.tp_degree = tp, .dp_degree = dp});
   }
 }

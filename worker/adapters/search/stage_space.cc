@@ -67,18 +67,19 @@ std::vector<int> EpDegrees(int ranks, const IslandSpec& island,
   return degrees;
 }
 
-// As AnyTpDegrees, with visit(cp, dp) for the degrees that share `ranks`: the
-// cp that is asked for, or powers of two.
+// As AnyTpDegrees, with visit(cp, dp) for the degrees that share the `ranks`
+// beside tp: the cp that is asked for, or powers of two.
 template <typename Visit>
-bool AnyCpAndDp(int ranks, const IslandSpec& island, const SplitLimits& limits,
-                ExtraDegrees extra, const Visit& visit) {
+bool AnyCpAndDp(int tp, int ranks, const IslandSpec& island,
+                const SplitLimits& limits, ExtraDegrees extra,
+                const Visit& visit) {
   const StageLimits& asked_for = island.limits;
   const int most_cp = extra.cp ? ranks : 1;
   for (int cp = 1; cp <= most_cp && ranks % cp == 0; cp *= 2) {
     const int dp = ranks / cp;
     if ((asked_for.cp_degree == 0 || asked_for.cp_degree == cp) &&
         (asked_for.dp_degree == 0 || asked_for.dp_degree == dp) &&
-        limits.AllowsDp(dp) && limits.AllowsCp(cp, island.device) &&
+        limits.AllowsDp(dp) && limits.AllowsCp(tp, cp, island.device) &&
         !EpDegrees(ranks, island, limits, extra).empty() && visit(cp, dp)) {
       return true;
     }
@@ -107,11 +108,11 @@ std::vector<int> LikelySizes(int first, int last, const IslandSpec& island,
 // Returns whether a stage of that size has any degrees.
 bool HasDegrees(int num_gpus, const IslandSpec& island,
                 const SplitLimits& limits, ExtraDegrees extra) {
-  return AnyTpDegrees(num_gpus, island, limits, extra,
-                      [&](const TpDegrees& degrees) {
-                        return AnyCpAndDp(num_gpus / degrees.tp, island, limits,
-                                          extra, [](int, int) { return true; });
-                      });
+  return AnyTpDegrees(
+      num_gpus, island, limits, extra, [&](const TpDegrees& degrees) {
+        return AnyCpAndDp(degrees.tp, num_gpus / degrees.tp, island, limits,
+                          extra, [](int, int) { return true; });
+      });
 }
 
 // Appends the parallelism with each ep degree, and with fully sharded experts.
@@ -148,14 +149,19 @@ SplitLimits::SplitLimits(absl::Span<const LayerSpec> layers,
 bool SplitLimits::AllowsTp(int tp_degree) const {
   return std::all_of(layers_.begin(), layers_.end(),
                      [tp_degree](const LayerSpec& layer) {
-                       return SplitsHeads(layer, tp_degree);
+                       return SplitsMixer(layer, tp_degree);
                      });
 }
 
-bool SplitLimits::AllowsCp(int cp_degree, const DeviceSpec& device) const {
-  return cp_degree == 1 ||
-         (flash_attention_ && device.supports_flash_attention &&
-          SplitsSequenceForCp(sequence_length_, cp_degree));
+bool SplitLimits::AllowsCp(int tp_degree, int cp_degree,
+                           const DeviceSpec& device) const {
+  if (cp_degree == 1) return true;
+  return flash_attention_ && device.supports_flash_attention &&
+         SplitsSequenceForCp(sequence_length_, cp_degree) &&
+         std::all_of(layers_.begin(), layers_.end(),
+                     [=](const LayerSpec& layer) {
+                       return SplitsMixerForCp(layer, tp_degree, cp_degree);
+                     });
 }
 
 bool SplitLimits::AllowsSequenceParallel(int tp_degree, int cp_degree) const {
@@ -235,7 +241,7 @@ std::vector<StageParallelism> ParallelismsOf(int gpus_per_stage,
     return false;
   };
   AnyTpDegrees(gpus_per_stage, island, limits, extra, [&](const TpDegrees& tp) {
-    return AnyCpAndDp(gpus_per_stage / tp.tp, island, limits, extra,
+    return AnyCpAndDp(tp.tp, gpus_per_stage / tp.tp, island, limits, extra,
                       [&](int cp, int dp) { return append(tp, cp, dp); });
   });
   return all;

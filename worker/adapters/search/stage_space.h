@@ -28,8 +28,9 @@ class SplitLimits {
   bool AllowsDp(int dp_degree) const {
     return pipeline_microbatch_size_ % dp_degree == 0;
   }
-  // Context parallelism needs flash attention; see StageSite.
-  bool AllowsCp(int cp_degree, const DeviceSpec& device) const;
+  // Context parallelism needs flash attention (see StageSite) and mixers that
+  // cp ranks can share.
+  bool AllowsCp(int tp_degree, int cp_degree, const DeviceSpec& device) const;
   bool AllowsSequenceParallel(int tp_degree, int cp_degree) const;
   int pipeline_microbatch_size() const { return pipeline_microbatch_size_; }
   // Greatest common divisor of the layers' numbers of experts; 0 means no

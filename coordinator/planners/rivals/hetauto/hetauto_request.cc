@@ -18,6 +18,12 @@ const LayerSpec& TransformerLayerOf(const ModelSpec& model) {
   });
 }
 
+// HetAuto knows no mixers that ranks share in another way than attention.
+bool AnyMamba(const ModelSpec& model) {
+  return absl::c_any_of(
+      model.layers, [](const LayerSpec& layer) { return layer.is_mamba(); });
+}
+
 std::vector<GpuId> GpusOf(const Island& island, const Cluster& cluster) {
   std::vector<GpuId> gpus;
   for (const int node : island.nodes) {
@@ -39,7 +45,8 @@ HetAutoCluster ClusterOf(const PlanRequest& request, const Island& island,
           .memory_bytes = (spec.device.memory_bytes -
                            spec.device.efficiency.reserved_bytes) /
                           (1 + spec.device.efficiency.fragmentation),
-          .runs_context_parallel = request.training.flash_attention &&
+          .runs_context_parallel = !AnyMamba(request.model) &&
+                                   request.training.flash_attention &&
                                    spec.device.supports_flash_attention};
 }
 

@@ -56,7 +56,7 @@ int MostTpOf(const ModelSpec& model) {
     return std::all_of(model.layers.begin(), model.layers.end(),
                        [&](const LayerSpec& layer) {
                          return layer.kind != LayerKind::kTransformer ||
-                                SplitsHeads(layer, tp);
+                                SplitsMixer(layer, tp);
                        });
   };
   int tp = 1;

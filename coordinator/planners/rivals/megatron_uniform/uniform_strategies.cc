@@ -19,7 +19,7 @@ bool SplitsModel(const ModelSpec& model, int tp_degree) {
   return std::all_of(model.layers.begin(), model.layers.end(),
                      [&](const LayerSpec& layer) {
                        return layer.kind != LayerKind::kTransformer ||
-                              SplitsHeads(layer, tp_degree);
+                              SplitsMixer(layer, tp_degree);
                      });
 }
 

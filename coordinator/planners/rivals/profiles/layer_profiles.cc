@@ -43,7 +43,7 @@ LayerProfile ProfileOf(const LayerSpec& layer, bool recompute,
 bool Splits(absl::Span<const LayerRun> runs, int tp_degree) {
   return std::all_of(runs.begin(), runs.end(), [&](const LayerRun& run) {
     return run.layer.kind != LayerKind::kTransformer ||
-           SplitsHeads(run.layer, tp_degree);
+           SplitsMixer(run.layer, tp_degree);
   });
 }
 

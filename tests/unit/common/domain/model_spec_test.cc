@@ -65,7 +65,7 @@ TEST(OperatorsOfTest, FollowTheKindOfLayer) {
 
 TEST(OpNameTest, IsDifferentForEveryOperator) {
   std::set<std::string> names;
-  constexpr int kNumOps = static_cast<int>(OpKind::kHead) + 1;
+  constexpr int kNumOps = static_cast<int>(OpKind::kMambaResidual) + 1;
   for (int op = 0; op < kNumOps; ++op) {
     names.insert(OpName(static_cast<OpKind>(op)));
   }
@@ -187,11 +187,21 @@ TEST(FingerprintOfLayerTest, ChangesWithEveryField) {
       [](LayerSpec& l) { l.norm_bias = true; },
       [](LayerSpec& l) { l.qkv_bias = true; },
       [](LayerSpec& l) { l.qk_norm = true; },
+      [](LayerSpec& l) { l.mixer = MixerKind::kMamba; },
+      [](LayerSpec& l) { l.mixer = MixerKind::kMamba2; },
+      [](LayerSpec& l) { l.no_mlp = true; },
+      [](LayerSpec& l) { ++l.mamba.inner_size; },
+      [](LayerSpec& l) { ++l.mamba.head_dim; },
+      [](LayerSpec& l) { ++l.mamba.groups; },
+      [](LayerSpec& l) { ++l.mamba.state_size; },
+      [](LayerSpec& l) { ++l.mamba.conv_kernel; },
+      [](LayerSpec& l) { ++l.mamba.dt_rank; },
+      [](LayerSpec& l) { l.mamba.inner_norms = true; },
   };
   const LayerSpec plain;
   // Stops compiling when a field is added. Add the field to `changes` as well.
   const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v,
-               w, x, y] = plain;
+               w, x, y, z, aa, ab] = plain;
   (void)a;
 
   std::set<Fingerprint> fingerprints = {FingerprintOf(plain)};

@@ -295,7 +295,7 @@ std::vector<BadPlan> BadDegrees() {
          in.model.layers[2].num_experts = 8;
        },
        "stages[0].plan.parallelism.tp_y_degree: 2; expected 1, as layer 2 has "
-       "experts or latent attention"},
+       "experts, latent attention or Mamba"},
   };
 }
 

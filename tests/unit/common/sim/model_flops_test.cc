@@ -68,5 +68,22 @@ TEST(ModelFlopsTest, CountsTheLatentsWithoutTheirNorms) {
   EXPECT_EQ(ModelFlops(model, {.sequence_length = 1}), 1680);
 }
 
+// 6 FLOPs a weight and token, and 21 for each number of the states: 7 a pass.
+TEST(ModelFlopsTest, CountsTheScanOfMambaAsMegatronDoes) {
+  ModelSpec model = testing::TestModel(1);
+  model.layers[1] = {.hidden_size = 1024,
+                     .mixer = MixerKind::kMamba2,
+                     .no_mlp = true,
+                     .mamba = {.inner_size = 2048,
+                               .head_dim = 64,
+                               .groups = 8,
+                               .state_size = 128,
+                               .conv_kernel = 4}};
+  // The projections, and four weights for x, B and C.
+  const double weights = 1024 * 6176 + 2048 * 1024 + 4 * 4096;
+  EXPECT_EQ(ModelFlops(model, testing::TestTraining()),
+            kTokens * (6 * (weights + kHeadWeights) + 21 * 2048 * 128));
+}
+
 }  // namespace
 }  // namespace tangram

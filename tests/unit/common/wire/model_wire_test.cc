@@ -37,9 +37,10 @@ TEST(ModelWireTest, NoFieldIsLost) {
                     if (!decoded.ok()) return decoded.status();
                     return ToProto(*decoded);
                   }),
-              // Both fit the other layers, so neither changes alone.
-              ::testing::UnorderedElementsAre("layer_types.kind",
-                                              "layer_types.hidden_size"));
+              // All fit other fields, so none changes alone.
+              ::testing::UnorderedElementsAre(
+                  "layer_types.kind", "layer_types.hidden_size",
+                  "layer_types.mixer", "layer_types.no_mlp"));
 }
 
 TEST(ModelWireTest, SlicesSurviveTheRoundTrip) {
@@ -58,6 +59,15 @@ TEST(ModelWireTest, EqualLayersAreWrittenOnce) {
   EXPECT_EQ(message.layer_types_size(), 3);  // Embedding, layer, head.
   ASSERT_EQ(message.layers_size(), 3);
   EXPECT_EQ(message.layers(1).count(), 100);
+}
+
+// Plans of models without other mixers are the bytes that they always were.
+TEST(ModelWireTest, PlainLayersSayNothingOfMixers) {
+  for (const v1::LayerSpec& layer : ToProto(TestModel(2)).layer_types()) {
+    EXPECT_FALSE(layer.has_mixer());
+    EXPECT_FALSE(layer.has_no_mlp());
+    EXPECT_FALSE(layer.has_mamba());
+  }
 }
 
 TEST(ModelWireTest, FingerprintsAreOfTheContent) {

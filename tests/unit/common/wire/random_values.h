@@ -187,7 +187,44 @@ class RandomValues {
           &LayerSpec::qk_norm}) {
       layer.*flag = Bool();
     }
+    if (kind == LayerKind::kTransformer && Int(0, 2) == 0) MakeHybrid(layer);
     return layer;
+  }
+
+  // Replaces attention by another mixer, with an MLP or without one.
+  void MakeHybrid(LayerSpec& layer) {
+    for (int LayerSpec::*dimension :
+         {&LayerSpec::num_heads, &LayerSpec::num_kv_heads, &LayerSpec::head_dim,
+          &LayerSpec::value_head_dim, &LayerSpec::sliding_window,
+          &LayerSpec::q_lora_rank, &LayerSpec::kv_lora_rank,
+          &LayerSpec::rope_head_dim}) {
+      layer.*dimension = 0;
+    }
+    layer.qkv_bias = layer.qk_norm = false;
+    layer.mixer = MixerKind::kNone;
+    const int kind = Int(0, 2);
+    if (kind == 0) return;
+    layer.mixer = kind == 1 ? MixerKind::kMamba : MixerKind::kMamba2;
+    layer.mamba.inner_size = 5040;
+    layer.mamba.state_size = Int(1, 256);
+    layer.mamba.conv_kernel = Int(1, 8);
+    if (kind == 1) {
+      layer.mamba.dt_rank = Int(1, 256);
+      layer.mamba.inner_norms = Bool();
+    } else {
+      layer.mamba.head_dim = Int(1, 10);
+      layer.mamba.groups = Int(0, 1) == 0 ? 1 : 2;
+    }
+    if (Bool()) return;
+    layer.no_mlp = true;
+    for (int LayerSpec::*field :
+         {&LayerSpec::ffn_hidden_size, &LayerSpec::num_experts,
+          &LayerSpec::experts_per_token, &LayerSpec::expert_ffn_hidden_size,
+          &LayerSpec::shared_expert_ffn_hidden_size,
+          &LayerSpec::expert_group_tokens}) {
+      layer.*field = 0;
+    }
+    layer.expert_capacity_factor = 0;
   }
 
   // An embedding, two kinds of layers in random order, and a head.
@@ -217,6 +254,7 @@ class RandomValues {
                          .attention_softcap = 1.0 * Int(0, 50),
                          .logit_softcap = 1.0 * Int(0, 30)};
     for (int i = Int(0, 2); i > 0; --i) details.unplanned.push_back(Name("x"));
+    details.no_positions = Bool();
     if (Bool()) details.attention_dropout = 0.1 * Int(0, 10);
     if (Bool()) details.hidden_dropout = 0.1 * Int(0, 10);
     if (Bool()) {

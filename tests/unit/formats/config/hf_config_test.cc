@@ -274,11 +274,11 @@ TEST(HfConfigTest, UntiesAndTiesAsTheFileSays) {
 }
 
 TEST(HfConfigTest, RefusesWhatItCannotDescribeAndNamesTheNearest) {
-  EXPECT_THAT(ParseModel(Base("qwen3_moe", "mamba2"), "f.json"),
+  EXPECT_THAT(ParseModel(Base("qwen3_moe", "zamba2"), "f.json"),
               StatusIs(absl::StatusCode::kUnimplemented,
-                       AllOf(HasSubstr("f.json: model_type: mamba2; expected"),
-                             HasSubstr("state-space (Mamba) layers"),
-                             HasSubstr("The nearest family is llama"))));
+                       AllOf(HasSubstr("f.json: model_type: zamba2; expected"),
+                             HasSubstr("share weights with others"),
+                             HasSubstr("The nearest family is bamba"))));
 }
 
 TEST(HfConfigTest, NamesFieldValueAndWhatWasExpected) {

@@ -232,9 +232,9 @@ TEST(SplitLimitsTest, EachContextRankTakesTwoChunksOfTheSequence) {
   const SplitLimits limits(TestModel(1).layers, 1, TrainingWith(12));
 
   const DeviceSpec device = testing::TestDevice();
-  EXPECT_TRUE(limits.AllowsCp(1, device));
-  EXPECT_TRUE(limits.AllowsCp(2, device));
-  EXPECT_FALSE(limits.AllowsCp(4, device));  // 12 / 8.
+  EXPECT_TRUE(limits.AllowsCp(1, 1, device));
+  EXPECT_TRUE(limits.AllowsCp(1, 2, device));
+  EXPECT_FALSE(limits.AllowsCp(1, 4, device));  // 12 / 8.
 }
 
 // Each of two context-parallel ranks has 6 tokens.

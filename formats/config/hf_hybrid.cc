@@ -1,0 +1,224 @@
+#include "formats/config/hf_hybrid.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/domain/limits.h"
+#include "formats/config/hf_names.h"
+
+namespace tangram {
+namespace {
+
+using Parts = std::vector<HfParts>;
+
+constexpr HfParts kMambaWithMlp = {.mixer = HfMixer::kMamba};
+constexpr HfParts kMambaAlone = {.mixer = HfMixer::kMamba, .mlp = false};
+constexpr HfParts kAttentionAlone = {.mlp = false};
+constexpr HfParts kMlpAlone = {.mixer = HfMixer::kNone};
+constexpr HfParts kExpertsAlone = {.mixer = HfMixer::kNone, .experts = true};
+
+// Layers i with i % period == offset have attention.
+absl::Status ReadPeriods(const ConfigField& root, Parts& parts) {
+  TANGRAM_ASSIGN_OR_RETURN(
+      const int period,
+      ReadInt(root, "attn_layer_period", 8, 1, kMaxTransformerLayers));
+  TANGRAM_ASSIGN_OR_RETURN(
+      const int offset,
+      ReadInt(root, "attn_layer_offset", 4, 0, kMaxTransformerLayers));
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (static_cast<int>(i) % period != offset) parts[i] = kMambaWithMlp;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadIndices(const ConfigField& root, Parts& parts) {
+  const int last = static_cast<int>(parts.size()) - 1;
+  parts.assign(parts.size(), kMambaWithMlp);
+  const std::optional<ConfigField> list = root.Find("attn_layer_indices");
+  if (!list.has_value()) return absl::OkStatus();
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<ConfigField> elements,
+                           list->Elements());
+  for (const ConfigField& element : elements) {
+    TANGRAM_ASSIGN_OR_RETURN(const int layer, element.AsInt(0, last));
+    parts[layer] = {};
+  }
+  return absl::OkStatus();
+}
+
+// Reads a type for each layer. `whole`: mixers have an MLP after them.
+absl::Status ReadTypes(const ConfigField& types, bool whole, Parts& parts) {
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<ConfigField> elements,
+                           types.Elements());
+  TANGRAM_RETURN_IF_ERROR(CheckOneEach(types, elements.size(), parts.size()));
+  for (size_t i = 0; i < parts.size(); ++i) {
+    TANGRAM_ASSIGN_OR_RETURN(const std::string type, elements[i].AsText());
+    if (type == "mamba") {
+      parts[i] = whole ? kMambaWithMlp : kMambaAlone;
+    } else if (type == "attention" || type == "full_attention") {
+      parts[i] = whole ? HfParts{} : kAttentionAlone;
+    } else if (!whole && type == "mlp") {
+      parts[i] = kMlpAlone;
+    } else if (!whole && type == "moe") {
+      parts[i] = kExpertsAlone;
+    } else {
+      return elements[i].Error(whole ? "mamba or attention"
+                                     : "mamba, attention, mlp or moe");
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Nemotron-H writes a letter for each layer.
+absl::Status ReadPattern(const ConfigField& field, Parts& parts) {
+  TANGRAM_ASSIGN_OR_RETURN(const std::string pattern, field.AsText());
+  TANGRAM_RETURN_IF_ERROR(CheckOneEach(field, pattern.size(), parts.size()));
+  for (size_t i = 0; i < parts.size(); ++i) {
+    switch (pattern[i]) {
+      case 'M':
+        parts[i] = kMambaAlone;
+        break;
+      case '*':
+        parts[i] = kAttentionAlone;
+        break;
+      case '-':
+        parts[i] = kMlpAlone;
+        break;
+      case 'E':
+        parts[i] = kExpertsAlone;
+        break;
+      default:
+        return field.Error("M, *, - or E for each layer");
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Reads an integer that may be "auto".
+absl::StatusOr<int> ReadAuto(const ConfigField& root, HfNames names, int other,
+                             int max) {
+  const std::optional<ConfigField> field = FindAnyOf(root, names);
+  if (!field.has_value() || field->AsText().value_or("") == "auto") {
+    return other;
+  }
+  return field->AsInt(1, max);
+}
+
+// Heads and groups of Mamba-2: the number of heads counts, where it is given.
+absl::Status ReadHeads(const ConfigField& root, MambaDimensions& mamba) {
+  TANGRAM_ASSIGN_OR_RETURN(
+      const int heads,
+      ReadAnyInt(root, {"mamba_n_heads", "mamba_num_heads", "num_heads"}, 0, 1,
+                 kMaxHeads));
+  TANGRAM_ASSIGN_OR_RETURN(
+      mamba.head_dim,
+      ReadAuto(root, {"mamba_d_head", "mamba_head_dim", "head_dim"},
+               heads > 0 ? std::max(1, mamba.inner_size / heads) : 64,
+               kMaxHeadDim));
+  if (heads > 0) mamba.inner_size = heads * mamba.head_dim;
+  TANGRAM_ASSIGN_OR_RETURN(
+      mamba.groups,
+      ReadAnyInt(root, {"mamba_n_groups", "mamba_num_groups", "n_groups"}, 1, 1,
+                 kMaxHeads));
+  if (mamba.inner_size % mamba.head_dim != 0) {
+    return root.MissingError(
+        "mamba_num_heads",
+        absl::StrCat("whole heads of ", mamba.head_dim, " of the ",
+                     mamba.inner_size, " channels of Mamba"));
+  }
+  if (mamba.num_heads() % mamba.groups == 0) return absl::OkStatus();
+  return FindAnyOf(root, {"mamba_n_groups", "mamba_num_groups", "n_groups"})
+      ->Error(absl::StrCat("a divisor of the ", mamba.num_heads(),
+                           " heads of Mamba"));
+}
+
+// Planned mixers have no such biases.
+absl::Status RefuseBiases(const ConfigField& root) {
+  for (const absl::string_view name : {"mamba_proj_bias", "use_bias"}) {
+    TANGRAM_ASSIGN_OR_RETURN(const bool bias, ReadFlag(root, name));
+    if (!bias) continue;
+    return absl::UnimplementedError(
+        root.Find(name)
+            ->Error("false; biases of a Mamba mixer's projections are not "
+                    "modelled")
+            .message());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<HfParts>> ReadHfParts(const ConfigField& root,
+                                                 const HfFamily& family,
+                                                 int num_layers) {
+  Parts parts(num_layers);
+  const std::optional<ConfigField> types =
+      FindAnyOf(root, {"layers_block_type", "layer_types"});
+  switch (family.hybrid) {
+    case HybridRule::kNone:
+      break;
+    case HybridRule::kPeriods:
+      TANGRAM_RETURN_IF_ERROR(ReadPeriods(root, parts));
+      break;
+    case HybridRule::kIndices:
+      TANGRAM_RETURN_IF_ERROR(ReadIndices(root, parts));
+      break;
+    case HybridRule::kTypes:
+      if (!types.has_value()) {
+        return root.MissingError("layer_types", "mamba or attention a layer");
+      }
+      TANGRAM_RETURN_IF_ERROR(ReadTypes(*types, /*whole=*/true, parts));
+      break;
+    case HybridRule::kPattern:
+      if (const auto pattern = root.Find("hybrid_override_pattern")) {
+        TANGRAM_RETURN_IF_ERROR(ReadPattern(*pattern, parts));
+      } else if (types.has_value()) {
+        TANGRAM_RETURN_IF_ERROR(ReadTypes(*types, /*whole=*/false, parts));
+      } else {
+        return root.MissingError("hybrid_override_pattern",
+                                 "M, *, - or E for each layer");
+      }
+      break;
+    case HybridRule::kAllLayers:
+      parts.assign(parts.size(), kMambaAlone);
+      break;
+  }
+  return parts;
+}
+
+absl::StatusOr<MambaDimensions> ReadHfMamba(const ConfigField& root,
+                                            const HfFamily& family,
+                                            int hidden_size) {
+  TANGRAM_RETURN_IF_ERROR(RefuseBiases(root));
+  MambaDimensions mamba;
+  TANGRAM_ASSIGN_OR_RETURN(
+      const int expand,
+      ReadAnyInt(root, {"mamba_expand", "expand"}, 2, 1, 1024));
+  mamba.inner_size = expand * hidden_size;
+  if (family.hybrid == HybridRule::kAllLayers) {
+    TANGRAM_ASSIGN_OR_RETURN(
+        mamba.inner_size, ReadAnyInt(root, {"intermediate_size", "d_inner"},
+                                     mamba.inner_size, 1, kMaxFfnHiddenSize));
+  }
+  TANGRAM_ASSIGN_OR_RETURN(
+      mamba.state_size,
+      ReadAnyInt(root, {"mamba_d_state", "ssm_state_size", "state_size"},
+                 family.mamba2 ? 128 : 16, 1, kMaxStateSize));
+  TANGRAM_ASSIGN_OR_RETURN(
+      mamba.conv_kernel,
+      ReadAnyInt(root, {"mamba_d_conv", "conv_kernel", "d_conv"}, 4, 1,
+                 kMaxConvKernel));
+  if (family.mamba2) {
+    TANGRAM_RETURN_IF_ERROR(ReadHeads(root, mamba));
+    return mamba;
+  }
+  TANGRAM_ASSIGN_OR_RETURN(mamba.dt_rank,
+                           ReadAuto(root, {"mamba_dt_rank", "time_step_rank"},
+                                    (hidden_size + 15) / 16, kMaxHiddenSize));
+  mamba.inner_norms = family.mamba_inner_norms;
+  return mamba;
+}
+
+}  // namespace tangram
