@@ -1,10 +1,12 @@
 #include "coordinator/dispatch/caching_slice_plan_source.h"
 
+#include <memory>
 #include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "common/base/status_macros.h"
 #include "coordinator/dispatch/answer_cache.h"
 #include "coordinator/dispatch/query_key.h"
@@ -56,12 +58,22 @@ class CachingSource : public SlicePlanSource {
 
  private:
   // Returns the digests of the parts of a context. A search asks all its
-  // batches with the same one, and digests take longer than comparing.
-  const QueryContext& Named(const PairContext& context) {
-    if (!named_.has_value() || !IsSame(context, named_->pairs)) {
-      named_.emplace(context);
+  // batches with the same one, and digests take longer than comparing. Several
+  // searches may ask at a time.
+  SharedContext Named(const PairContext& context) {
+    std::vector<SharedContext> known;
+    {
+      const MutexLock lock(mutex_);
+      known = named_;
     }
-    return *named_;
+    for (SharedContext& named : known) {
+      if (IsSame(context, named->pairs)) return std::move(named);
+    }
+    auto named = std::make_shared<const QueryContext>(context);
+    const MutexLock lock(mutex_);
+    if (named_.size() == kMostNamed) named_.pop_back();
+    named_.insert(named_.begin(), named);
+    return named;
   }
 
   // Returns the query by which an answer is known.
@@ -79,7 +91,8 @@ class CachingSource : public SlicePlanSource {
   absl::StatusOr<std::vector<T>> Ask(const PairContext& context,
                                      absl::Span<const PlacedQuery> queries,
                                      const AskSource& ask_source) {
-    QuestionWriter questions(QueryScope{}, &Named(context));
+    const SharedContext named = Named(context);
+    QuestionWriter questions(QueryScope{}, named.get());
     std::vector<std::optional<T>> known;
     std::vector<QueryKey> unknown_keys;
     std::vector<PlacedQuery> unknown;
@@ -113,7 +126,10 @@ class CachingSource : public SlicePlanSource {
   SlicePlanSource& source_;
   const std::shared_ptr<SharedAnswers> answers_;
   const bool ignores_steps_;
-  std::optional<QueryContext> named_;  // The context of the last batch.
+  static constexpr size_t kMostNamed = 3;
+  Mutex mutex_;
+  // The last contexts, the newest first.
+  std::vector<SharedContext> named_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <thread>
 #include <utility>
 #include <variant>
@@ -16,11 +17,44 @@
 namespace tangram {
 namespace {
 
-// Runs task(0, thread) … task(count − 1, thread) on up to `num_threads`
-// threads. Threads take indices in order, and none after a failure. So the
-// failure with the lowest index is the same for any number of threads.
-absl::Status RunInOrder(int num_threads, int count,
-                        const std::function<absl::Status(int, int)>& task,
+// What one thread needs for its questions.
+struct Place {
+  int number = 0;
+  SearchMemory memory;
+};
+
+// The places of the threads at work. Thread-safe.
+class Places {
+ public:
+  std::unique_ptr<Place> Take() {
+    const MutexLock lock(mutex_);
+    if (free_.empty()) {
+      auto place = std::make_unique<Place>();
+      place->number = num_places_++;
+      return place;
+    }
+    std::unique_ptr<Place> place = std::move(free_.back());
+    free_.pop_back();
+    return place;
+  }
+
+  void GiveBack(std::unique_ptr<Place> place) {
+    const MutexLock lock(mutex_);
+    free_.push_back(std::move(place));
+  }
+
+ private:
+  Mutex mutex_;
+  std::vector<std::unique_ptr<Place>> free_ ABSL_GUARDED_BY(mutex_);
+  int num_places_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+// Runs task(0, place) … task(count − 1, place) on the caller's thread and
+// `num_helpers` others. Threads take indices in order, and none after a
+// failure. So the failure with the lowest index is the same for any number of
+// threads.
+absl::Status RunInOrder(int num_helpers, int count, Places& places,
+                        const std::function<absl::Status(int, Place&)>& task,
                         const SlicePlanSource::Progress& progress) {
   std::atomic<int> next = 0;
   std::atomic<bool> failed = false;
@@ -30,11 +64,12 @@ absl::Status RunInOrder(int num_threads, int count,
     int first_failure ABSL_GUARDED_BY(mutex) = 0;
     absl::Status error ABSL_GUARDED_BY(mutex);
   } outcome;
-  const auto work = [&](int thread) {
+  const auto work = [&] {
+    std::unique_ptr<Place> place = places.Take();
     while (!failed) {
       const int index = next++;
-      if (index >= count) return;
-      absl::Status status = task(index, thread);
+      if (index >= count) break;
+      absl::Status status = task(index, *place);
       const MutexLock lock(outcome.mutex);
       if (!status.ok()) {
         if (!failed.exchange(true) || index < outcome.first_failure) {
@@ -46,13 +81,12 @@ absl::Status RunInOrder(int num_threads, int count,
       ++outcome.done;
       if (progress) progress(outcome.done, count);
     }
+    places.GiveBack(std::move(place));
   };
 
   std::vector<std::jthread> helpers;
-  for (int i = 1; i < std::min(num_threads, count); ++i) {
-    helpers.emplace_back(work, i);
-  }
-  work(0);
+  for (int i = 0; i < num_helpers; ++i) helpers.emplace_back(work);
+  work();
   helpers.clear();  // Joins.
   const MutexLock lock(outcome.mutex);
   return outcome.error;
@@ -62,13 +96,13 @@ class LocalSlicePlanSource : public SlicePlanSource {
  public:
   LocalSlicePlanSource(const Parallelizer& parallelizer, int num_threads,
                        std::function<bool()> should_stop,
-                       const LocalQueryLog& log)
+                       const LocalQueryLog& log, TaskThreads* threads)
       : parallelizer_(parallelizer),
         adapter_{parallelizer.name(), parallelizer.version()},
-        num_threads_(num_threads),
+        own_threads_(num_threads),
+        threads_(threads == nullptr ? own_threads_ : *threads),
         should_stop_(std::move(should_stop)),
-        log_(log),
-        memories_(num_threads) {}
+        log_(log) {}
 
   absl::StatusOr<std::vector<ModelSlice>> SliceModel(
       const ModelSpec& model) override {
@@ -109,22 +143,27 @@ class LocalSlicePlanSource : public SlicePlanSource {
                                         const Progress& progress) {
     std::vector<T> answers(queries.size());
     const double asked_s = log_.log == nullptr ? 0 : log_.now_s();
-    const auto ask = [&](int i, int thread) -> absl::Status {
+    const auto ask = [&](int i, Place& place) -> absl::Status {
       if (should_stop_ && should_stop_()) {
         return absl::CancelledError("stopped by the caller");
       }
       const double began_s = log_.log == nullptr ? 0 : log_.now_s();
       absl::StatusOr<Answer> answer = AnswerQuery(
-          parallelizer_, context, queries[i], should_stop_, &memories_[thread]);
+          parallelizer_, context, queries[i], should_stop_, &place.memory);
       if (log_.log != nullptr) {
-        Report(context, queries[i], asked_s, began_s, thread, answer.status());
+        Report(context, queries[i], asked_s, began_s, place.number,
+               answer.status());
       }
       TANGRAM_RETURN_IF_ERROR(answer.status());
       answers[i] = std::get<T>(*std::move(answer));
       return absl::OkStatus();
     };
-    TANGRAM_RETURN_IF_ERROR(RunInOrder(
-        num_threads_, static_cast<int>(queries.size()), ask, progress));
+    const auto count = static_cast<int>(queries.size());
+    const int num_helpers = threads_.TakeUpTo(count - 1);
+    const absl::Status status =
+        RunInOrder(num_helpers, count, places_, ask, progress);
+    threads_.GiveBack(num_helpers);
+    TANGRAM_RETURN_IF_ERROR(status);
     return answers;
   }
 
@@ -148,22 +187,25 @@ class LocalSlicePlanSource : public SlicePlanSource {
 
   const Parallelizer& parallelizer_;
   const AdapterId adapter_;
-  const int num_threads_;
+  TaskThreads own_threads_;
+  TaskThreads& threads_;
   const std::function<bool()> should_stop_;
   const LocalQueryLog log_;
-  std::vector<SearchMemory> memories_;  // By thread.
+  Places places_;
 };
 
 }  // namespace
 
 std::unique_ptr<SlicePlanSource> CreateLocalSlicePlanSource(
     const Parallelizer& parallelizer, int num_threads,
-    std::function<bool()> should_stop, const LocalQueryLog& log) {
+    std::function<bool()> should_stop, const LocalQueryLog& log,
+    TaskThreads* threads) {
   if (num_threads <= 0) {
     num_threads = static_cast<int>(std::thread::hardware_concurrency());
   }
   return std::make_unique<LocalSlicePlanSource>(
-      parallelizer, std::max(num_threads, 1), std::move(should_stop), log);
+      parallelizer, std::max(num_threads, 1), std::move(should_stop), log,
+      threads);
 }
 
 }  // namespace tangram
