@@ -17,45 +17,14 @@
 namespace tangram {
 namespace {
 
-// What one thread needs for its questions.
-struct Place {
-  int number = 0;
-  SearchMemory memory;
-};
-
-// The places of the threads at work. Thread-safe.
-class Places {
- public:
-  std::unique_ptr<Place> Take() {
-    const MutexLock lock(mutex_);
-    if (free_.empty()) {
-      auto place = std::make_unique<Place>();
-      place->number = num_places_++;
-      return place;
-    }
-    std::unique_ptr<Place> place = std::move(free_.back());
-    free_.pop_back();
-    return place;
-  }
-
-  void GiveBack(std::unique_ptr<Place> place) {
-    const MutexLock lock(mutex_);
-    free_.push_back(std::move(place));
-  }
-
- private:
-  Mutex mutex_;
-  std::vector<std::unique_ptr<Place>> free_ ABSL_GUARDED_BY(mutex_);
-  int num_places_ ABSL_GUARDED_BY(mutex_) = 0;
-};
-
 // Runs task(0, place) … task(count − 1, place) on the caller's thread and
 // `num_helpers` others. Threads take indices in order, and none after a
 // failure. So the failure with the lowest index is the same for any number of
 // threads.
-absl::Status RunInOrder(int num_helpers, int count, Places& places,
-                        const std::function<absl::Status(int, Place&)>& task,
-                        const SlicePlanSource::Progress& progress) {
+absl::Status RunInOrder(
+    int num_helpers, int count, TaskThreads& threads,
+    const std::function<absl::Status(int, TaskThreads::Place&)>& task,
+    const SlicePlanSource::Progress& progress) {
   std::atomic<int> next = 0;
   std::atomic<bool> failed = false;
   struct {
@@ -65,7 +34,7 @@ absl::Status RunInOrder(int num_helpers, int count, Places& places,
     absl::Status error ABSL_GUARDED_BY(mutex);
   } outcome;
   const auto work = [&] {
-    std::unique_ptr<Place> place = places.Take();
+    std::unique_ptr<TaskThreads::Place> place = threads.TakePlace();
     while (!failed) {
       const int index = next++;
       if (index >= count) break;
@@ -81,7 +50,7 @@ absl::Status RunInOrder(int num_helpers, int count, Places& places,
       ++outcome.done;
       if (progress) progress(outcome.done, count);
     }
-    places.GiveBack(std::move(place));
+    threads.GiveBack(std::move(place));
   };
 
   std::vector<std::jthread> helpers;
@@ -143,7 +112,7 @@ class LocalSlicePlanSource : public SlicePlanSource {
                                         const Progress& progress) {
     std::vector<T> answers(queries.size());
     const double asked_s = log_.log == nullptr ? 0 : log_.now_s();
-    const auto ask = [&](int i, Place& place) -> absl::Status {
+    const auto ask = [&](int i, TaskThreads::Place& place) -> absl::Status {
       if (should_stop_ && should_stop_()) {
         return absl::CancelledError("stopped by the caller");
       }
@@ -161,7 +130,7 @@ class LocalSlicePlanSource : public SlicePlanSource {
     const auto count = static_cast<int>(queries.size());
     const int num_helpers = threads_.TakeUpTo(count - 1);
     const absl::Status status =
-        RunInOrder(num_helpers, count, places_, ask, progress);
+        RunInOrder(num_helpers, count, threads_, ask, progress);
     threads_.GiveBack(num_helpers);
     TANGRAM_RETURN_IF_ERROR(status);
     return answers;
@@ -191,7 +160,6 @@ class LocalSlicePlanSource : public SlicePlanSource {
   TaskThreads& threads_;
   const std::function<bool()> should_stop_;
   const LocalQueryLog log_;
-  Places places_;
 };
 
 }  // namespace

@@ -159,6 +159,22 @@ int TaskThreads::TakeUpTo(int most) {
   }
 }
 
+std::unique_ptr<TaskThreads::Place> TaskThreads::TakePlace() {
+  const MutexLock lock(mutex_);
+  if (places_.empty()) {
+    places_.push_back(std::make_unique<Place>());
+    places_.back()->number = num_places_++;
+  }
+  std::unique_ptr<Place> place = std::move(places_.back());
+  places_.pop_back();
+  return place;
+}
+
+void TaskThreads::GiveBack(std::unique_ptr<Place> place) {
+  const MutexLock lock(mutex_);
+  places_.push_back(std::move(place));
+}
+
 absl::Status TaskThreads::Run(int count, MakeTask make) {
   return Tasks(*this, num_threads_ + 1, count, make).Run();
 }
