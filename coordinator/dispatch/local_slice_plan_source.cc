@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/parallelizer/query.h"
@@ -17,49 +18,76 @@
 namespace tangram {
 namespace {
 
-// Runs task(0, place) … task(count − 1, place) on the caller's thread and
-// `num_helpers` others. Threads take indices in order, and none after a
-// failure. So the failure with the lowest index is the same for any number of
-// threads.
-absl::Status RunInOrder(
-    int num_helpers, int count, TaskThreads& threads,
-    const std::function<absl::Status(int, TaskThreads::Place&)>& task,
-    const SlicePlanSource::Progress& progress) {
-  std::atomic<int> next = 0;
-  std::atomic<bool> failed = false;
-  struct {
-    Mutex mutex;  // Serialises `progress` too.
-    int done ABSL_GUARDED_BY(mutex) = 0;
-    int first_failure ABSL_GUARDED_BY(mutex) = 0;
-    absl::Status error ABSL_GUARDED_BY(mutex);
-  } outcome;
-  const auto work = [&] {
-    std::unique_ptr<TaskThreads::Place> place = threads.TakePlace();
-    while (!failed) {
-      const int index = next++;
-      if (index >= count) break;
-      absl::Status status = task(index, *place);
-      const MutexLock lock(outcome.mutex);
-      if (!status.ok()) {
-        if (!failed.exchange(true) || index < outcome.first_failure) {
-          outcome.first_failure = index;
-          outcome.error = std::move(status);
-        }
-        continue;
-      }
-      ++outcome.done;
-      if (progress) progress(outcome.done, count);
-    }
-    threads.GiveBack(std::move(place));
-  };
+// Runs task(0, place) … task(count − 1, place) on the caller's thread and those
+// that are free, also if they become so later. Threads take indices in order,
+// and none after a failure. So the failure with the lowest index is the same
+// for any number of threads.
+class Batch {
+ public:
+  using Task = absl::FunctionRef<absl::Status(int, TaskThreads::Place&)>;
 
-  std::vector<std::jthread> helpers;
-  for (int i = 0; i < num_helpers; ++i) helpers.emplace_back(work);
-  work();
-  helpers.clear();  // Joins.
-  const MutexLock lock(outcome.mutex);
-  return outcome.error;
-}
+  Batch(int count, TaskThreads& threads, Task task,
+        const SlicePlanSource::Progress& progress)
+      : count_(count), threads_(threads), task_(task), progress_(progress) {}
+
+  absl::Status Run() {
+    Work();
+    while (true) {
+      std::vector<std::jthread> helpers;
+      const MutexLock lock(mutex_);
+      helpers.swap(helpers_);
+      if (helpers.empty()) return error_;
+      const MutexUnlock unlock(mutex_);
+      helpers.clear();  // Joins. They may have called others.
+    }
+  }
+
+ private:
+  void Work() {
+    std::unique_ptr<TaskThreads::Place> place = threads_.TakePlace();
+    while (!failed_) {
+      const int index = next_++;
+      if (index >= count_) break;
+      if (index + 1 < count_) CallHelper();
+      Take(index, task_(index, *place));
+    }
+    threads_.GiveBack(std::move(place));
+  }
+
+  void CallHelper() {
+    if (threads_.TakeUpTo(1) == 0) return;
+    const MutexLock lock(mutex_);
+    helpers_.emplace_back([this] {
+      Work();
+      threads_.GiveBack(1);
+    });
+  }
+
+  void Take(int index, absl::Status status) {
+    const MutexLock lock(mutex_);
+    if (!status.ok()) {
+      if (!failed_.exchange(true) || index < first_failure_) {
+        first_failure_ = index;
+        error_ = std::move(status);
+      }
+      return;
+    }
+    ++done_;
+    if (progress_) progress_(done_, count_);
+  }
+
+  const int count_;
+  TaskThreads& threads_;
+  const Task task_;
+  const SlicePlanSource::Progress& progress_;
+  std::atomic<int> next_ = 0;
+  std::atomic<bool> failed_ = false;
+  Mutex mutex_;  // Serialises `progress_` too.
+  int done_ ABSL_GUARDED_BY(mutex_) = 0;
+  int first_failure_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::Status error_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::jthread> helpers_ ABSL_GUARDED_BY(mutex_);
+};
 
 class LocalSlicePlanSource : public SlicePlanSource {
  public:
@@ -128,11 +156,7 @@ class LocalSlicePlanSource : public SlicePlanSource {
       return absl::OkStatus();
     };
     const auto count = static_cast<int>(queries.size());
-    const int num_helpers = threads_.TakeUpTo(count - 1);
-    const absl::Status status =
-        RunInOrder(num_helpers, count, threads_, ask, progress);
-    threads_.GiveBack(num_helpers);
-    TANGRAM_RETURN_IF_ERROR(status);
+    TANGRAM_RETURN_IF_ERROR(Batch(count, threads_, ask, progress).Run());
     return answers;
   }
 
