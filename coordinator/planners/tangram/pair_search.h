@@ -142,6 +142,9 @@ class PairSearch {
   // Asks the pairs of open_ whose lower bound is at most `limit_s`. The others
   // stay open.
   absl::Status AskWave(double limit_s);
+  // Returns whether no pair can be in a pipeline within the limit, which is
+  // known before anything is asked.
+  bool IsHopeless() const;
   // Asks pairs that make good pipelines by the answers so far, and composes.
   // Adds them to `asked`.
   absl::Status AskMeasuredSeeds(std::vector<PairId>& asked);
