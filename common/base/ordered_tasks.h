@@ -9,7 +9,7 @@
 
 namespace tangram {
 
-// What a task may ask while it works. Thread-safe.
+// The turn of a task, for the task to ask while it works. Thread-safe.
 class TaskTurn {
  public:
   virtual ~TaskTurn() = default;

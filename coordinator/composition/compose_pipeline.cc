@@ -67,24 +67,6 @@ double CutoffOf(const ComposeProblem& problem, double best_s) {
   return best_s * (1 + problem.slack + kRounding);
 }
 
-// The least times of a pair's candidates.
-struct LeastOfPair {
-  double latency_s = kInfinity;
-  double slowest_s = kInfinity;
-};
-
-std::vector<LeastOfPair> LeastsOf(const ComposeProblem& problem) {
-  std::vector<LeastOfPair> leasts(problem.pairs.size());
-  for (size_t p = 0; p < leasts.size(); ++p) {
-    LeastOfPair& least = leasts[p];
-    for (const Candidate& candidate : problem.pairs[p].pair->candidates) {
-      least.latency_s = std::min(least.latency_s, candidate.latency_s);
-      least.slowest_s = std::min(least.slowest_s, candidate.slowest_s);
-    }
-  }
-  return leasts;
-}
-
 // One pass of the dynamic program under a bound on the slowest stage (step 2 of
 // the algorithm in paper §5.2).
 //

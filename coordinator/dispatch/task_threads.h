@@ -26,7 +26,7 @@ class TaskThreads : public TaskRunner {
   // Takes the thread of a caller who has waited, though none may be free.
   void Resume() { --num_free_; }
 
-  // What a thread keeps while it answers questions.
+  // A place to keep things while a thread answers questions.
   struct Place {
     int number = 0;  // From 0 on; that of the thread, for people.
     SearchMemory memory;

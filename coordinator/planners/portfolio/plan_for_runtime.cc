@@ -13,7 +13,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "common/base/infinity.h"
-#include "common/base/obstacles.h"
 #include "common/base/ordered_tasks.h"
 #include "common/base/status_macros.h"
 #include "common/planner/keep_closest.h"
@@ -23,30 +22,11 @@
 #include "coordinator/planners/portfolio/judged_choice.h"
 #include "coordinator/planners/portfolio/mixable_members.h"
 #include "coordinator/planners/portfolio/mixed_source.h"
+#include "coordinator/planners/portfolio/turn_observer.h"
 #include "coordinator/planners/portfolio/whole_search.h"
 
 namespace tangram {
 namespace {
-
-// Returns the members that know the model and cut it into the same atoms as the
-// first of them. kUnimplemented if none knows the model.
-absl::StatusOr<MixableMembers> Mixable(
-    absl::Span<const PortfolioMember> members, const ModelSpec& model) {
-  MixableMembers mixable;
-  absl::Status unknown;
-  for (const PortfolioMember& member : members) {
-    absl::StatusOr<std::vector<ModelSlice>> atoms =
-        member.source->SliceModel(model);
-    if (absl::IsUnimplemented(atoms.status())) {
-      unknown = atoms.status();
-      continue;
-    }
-    TANGRAM_RETURN_IF_ERROR(atoms.status());
-    mixable.Add(member, *std::move(atoms));
-  }
-  if (mixable.members().empty()) return unknown;
-  return mixable;
-}
 
 // Returns the collective libraries of the cluster's GPUs, in order. One launch
 // has one of them. If there is only one, GPUs need not be told apart.
@@ -59,30 +39,6 @@ std::vector<std::optional<CollectiveLibrary>> LibrariesOf(
   if (all.size() < 2) return {std::nullopt};
   return {all.begin(), all.end()};
 }
-
-// Observes a task that may work before its turn, which is not told then.
-class TurnObserver : public PlanObserver {
- public:
-  TurnObserver(const TaskTurn& turn, PlanObserver& observer)
-      : turn_(turn), observer_(observer) {}
-
-  void OnPhase(PlanPhase phase) override {
-    if (turn_.IsNext()) observer_.OnPhase(phase);
-  }
-  void OnPairs(int done, int total) override {
-    if (turn_.IsNext()) observer_.OnPairs(done, total);
-  }
-  void OnBest(double iteration_time_s) override {
-    if (turn_.IsNext()) observer_.OnBest(iteration_time_s);
-  }
-  bool ShouldStop() override {
-    return turn_.ShouldStop() || observer_.ShouldStop();
-  }
-
- private:
-  const TaskTurn& turn_;
-  PlanObserver& observer_;
-};
 
 bool FixesDegreesOfStages(const RuntimeVariant& variant) {
   return variant.stages.tp_degree > 0;
@@ -597,36 +553,6 @@ class RuntimeSearch::Parts {
   double lower_bound_s_ = 0;
   std::optional<Certificate> scope_;  // Covers all attempts.
 };
-
-bool HasFewGpus(const PlanRequest& request) {
-  constexpr int kFewGpus = 64;
-  return request.cluster->num_gpus() <= kFewGpus;
-}
-
-absl::Status CheckRuntime(const PlanningRuntime& runtime,
-                          const PlanRequest& request) {
-  Obstacles obstacles;
-  obstacles.Add(runtime.Check(request.model, runtime.Train(request.training)));
-  const std::optional<PipelineSchedule> schedule =
-      DemandedSchedule(request.constraints);
-  const PipelinePlan demanded{
-      .schedule = schedule.value_or(PipelineSchedule::kOneFOneB)};
-  const absl::string_view unknown = WhyNotScheduled(runtime.runs(), demanded);
-  if (!unknown.empty()) {
-    obstacles.Add(absl::InvalidArgumentError(
-        absl::StrCat(runtime.name(), " does not run ", unknown)));
-  }
-  std::set<std::string> of_devices;
-  for (const Node& node : request.cluster->nodes) {
-    of_devices.insert(runtime.WhyNotDevice(node.device));
-  }
-  if (!of_devices.contains("")) {
-    for (const std::string& why : of_devices) {
-      obstacles.Add(absl::InvalidArgumentError(why));
-    }
-  }
-  return obstacles.AsStatus();
-}
 
 RuntimeSearch::RuntimeSearch(const PlanningRuntime& runtime,
                              const PlannerChoice& choice,
