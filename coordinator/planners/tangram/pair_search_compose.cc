@@ -89,7 +89,10 @@ absl::Status PairSearch::ComposeChanged() {
     composed_[m].changed = false;
     changed.push_back(m);
   }
-  return RunTasks(options_.tasks, static_cast<int>(changed.size()), [&](int i) {
+  // A problem refers to the candidates that lessons corrected, which another of
+  // the same microbatch size would correct again.
+  TaskRunner* const tasks = borne_.empty() ? options_.tasks : nullptr;
+  return RunTasks(tasks, static_cast<int>(changed.size()), [&](int i) {
     return std::make_unique<Composing>(*this, changed[i]);
   });
 }
