@@ -16,6 +16,7 @@
 #include "common/wire/answered_request.h"
 #include "coordinator/dispatch/caching_slice_plan_source.h"
 #include "coordinator/dispatch/local_slice_plan_source.h"
+#include "coordinator/dispatch/task_threads.h"
 #include "coordinator/planners/builtin/builtin_planners.h"
 #include "coordinator/planners/portfolio/portfolio_planner.h"
 #include "coordinator/planners/tangram/estimate_cost.h"
@@ -46,7 +47,7 @@ struct LocalMember {
 // plans again. `shared` may be null.
 absl::StatusOr<std::vector<LocalMember>> CreateMembers(
     const PlanningSetup& setup, bool asks_again, const StopCondition& stop,
-    PlanTracer* tracer, SharedSlicePlans* shared) {
+    PlanTracer* tracer, SharedSlicePlans* shared, TaskThreads& threads) {
   std::vector<std::string> names = BuiltinParallelizerNames();
   if (setup.parallelizer != kAllParallelizers &&
       setup.parallelizer != kSuitableParallelizers) {
@@ -59,7 +60,8 @@ absl::StatusOr<std::vector<LocalMember>> CreateMembers(
     member.threads = CreateLocalSlicePlanSource(
         *member.parallelizer, NumThreads(setup),
         [&stop] { return stop.ShouldStop(); },
-        {.log = tracer, .now_s = [tracer] { return tracer->now_s(); }});
+        {.log = tracer, .now_s = [tracer] { return tracer->now_s(); }},
+        &threads);
     if (shared != nullptr) {
       member.cache = CreateCachingSlicePlanSource(
           *member.threads, shared->Of(name), !ReadsSearchSteps(name));
@@ -131,10 +133,12 @@ absl::StatusOr<PlanFile> PlanLocally(const PlanRequest& request,
       BuiltinPlanners().Choose(setup.planner, setup.planner_options,
                                setup.search));
   if (shared != nullptr) choice.search.shared_times = &shared->times();
+  TaskThreads threads(NumThreads(setup));
+  if (NumThreads(setup) > 1) choice.search.tasks = &threads;
   TANGRAM_ASSIGN_OR_RETURN(
       const std::vector<LocalMember> members,
       CreateMembers(setup, request.constraints.asks_all_runtimes(), stop,
-                    tracer, shared));
+                    tracer, shared, threads));
   std::vector<PortfolioMember> portfolio;
   for (const LocalMember& member : members) {
     portfolio.push_back({.parallelizer = member.parallelizer->name(),

@@ -95,13 +95,15 @@ class Pass {
   // `joint` may be null.
   Pass(const ComposeProblem& problem, const PrefixBounds& bounds,
        const JointBounds* joint, absl::Span<const std::vector<int>> ending_at,
-       const PassRules& rules)
+       absl::Span<const LeastOfPair> leasts, const PassRules& rules)
       : problem_(problem),
         bounds_(bounds),
         joint_(joint),
         ending_at_(ending_at),
+        leasts_(leasts),
         rules_(rules),
         best_s_(rules.best_s),
+        cutoff_s_(CutoffOf(problem, rules.best_s)),
         tables_(problem.num_atoms + 1) {}
 
   enum class Outcome {
@@ -188,31 +190,44 @@ class Pass {
     return ((uint32_t{1} << problem_.num_islands) - 1) & ~islands;
   }
 
-  // Returns a lower bound on J of all pipelines that end with a tail over
-  // [atom, n) with this L and T and leave these islands to atoms [0, atom),
-  // without exposed synchronisation: that of JointBounds, or
+  // The part of a pipeline before a tail: atoms [0, atom) on the islands that
+  // the tail leaves, and the lower bounds λ on its latency and φ on its forward
+  // passes.
+  struct Front {
+    int atom = 0;
+    uint32_t unused = 0;
+    double latency_s = 0;
+    double forward_s = 0;
+  };
+  Front FrontOf(int atom, uint32_t unused) const {
+    return {.atom = atom,
+            .unused = unused,
+            .latency_s = bounds_.LatencySeconds(atom, unused),
+            .forward_s = bounds_.ForwardSeconds(atom, unused)};
+  }
+
+  // Returns a lower bound on J of all pipelines that end with a tail with this
+  // L and T behind `front`, without exposed synchronisation: that of
+  // JointBounds, or
   //
-  //   L + λ + (B − 1) T,
-  //
-  // where λ bounds the latency of atoms [0, atom).
-  double LeastSeconds(int atom, uint32_t unused, double latency_s,
+  //   L + λ + (B − 1) T.
+  double LeastSeconds(const Front& front, double latency_s,
                       double slowest_s) const {
     if (joint_ != nullptr) {
-      return joint_->LeastSeconds(atom, unused, latency_s, slowest_s);
+      return joint_->LeastSeconds(front.atom, front.unused, latency_s,
+                                  slowest_s);
     }
-    return ClosedFormSeconds(latency_s + bounds_.LatencySeconds(atom, unused),
-                             slowest_s, problem_.num_microbatches);
+    return ClosedFormSeconds(latency_s + front.latency_s, slowest_s,
+                             problem_.num_microbatches);
   }
   // The slices before a tail take f + d for their forward and backward passes
   // and hide d of E. With φ the lower bound (PrefixBounds) on f, also
   //
   //   J ≥ L + (f + d) + (B − 1) T + (E − d)  ≥  L + φ + (B − 1) T + E.
-  double LeastSeconds(int atom, const TailKey& key, const Tail& tail) const {
-    const uint32_t unused = Unused(key.islands);
-    const double rest_s = bounds_.ForwardSeconds(atom, unused);
+  double LeastSeconds(const Front& front, const Tail& tail) const {
     return std::max(
-        LeastSeconds(atom, unused, tail.latency_s, tail.slowest_s),
-        ClosedFormSeconds(tail.latency_s + rest_s, tail.slowest_s,
+        LeastSeconds(front, tail.latency_s, tail.slowest_s),
+        ClosedFormSeconds(tail.latency_s + front.forward_s, tail.slowest_s,
                           problem_.num_microbatches, tail.exposed_s));
   }
 
@@ -231,9 +246,10 @@ class Pass {
         problem_.num_islands + 1);  // Lower bound, index of the tail.
     size_t num_tails = 0;
     for (const auto& [key, tails] : tables_[atom]) {
+      const Front front = FrontOf(atom, Unused(key.islands));
       for (const Tail& tail : tails) {
         by_islands[std::popcount(key.islands)].push_back(
-            {LeastSeconds(atom, key, tail), tail.slices});
+            {LeastSeconds(front, tail), tail.slices});
       }
       num_tails += tails.size();
     }
@@ -247,8 +263,9 @@ class Pass {
       last[n] = tails[share - 1];
     }
     for (auto& [key, tails] : tables_[atom]) {
+      const Front front = FrontOf(atom, Unused(key.islands));
       std::erase_if(tails, [&, &key = key](const Tail& tail) {
-        return std::pair(LeastSeconds(atom, key, tail), tail.slices) >
+        return std::pair(LeastSeconds(front, tail), tail.slices) >
                last[std::popcount(key.islands)];
       });
     }
@@ -258,7 +275,7 @@ class Pass {
                   [](const auto& entry) { return entry.second.empty(); });
   }
 
-  double Cutoff() const { return CutoffOf(problem_, best_s_); }
+  double Cutoff() const { return cutoff_s_; }
 
   // Returns J of a complete pipeline.
   double IterationSeconds(const Tail& tail) const {
@@ -288,7 +305,15 @@ class Pass {
     if (rest_s > rules_.stage_bound_s) return;
     const double hidden_s = HiddenSeconds(prefix, unused);
     const double rests_s = rests.empty() ? 0 : rests.front().latency_s;
-    if (LeastSeconds(prefix, unused, rests_s, rest_s) > Cutoff()) return;
+    // Most pairs have no candidate of use here, even without a transfer.
+    const LeastOfPair& least = leasts_[pair_index];
+    if (least.slowest_s > rules_.stage_bound_s) return;
+    const Front front = FrontOf(prefix, unused);
+    if (LeastSeconds(front, rests_s + least.latency_s,
+                     std::max(least.slowest_s, rest_s)) >
+        Cutoff() * (1 + kRounding)) {
+      return;
+    }
 
     const auto& candidates = placed.pair->candidates;
     double transfer_s = 0;
@@ -299,7 +324,7 @@ class Pass {
       if (!rests.empty()) {
         // Most candidates are of no use even without a transfer.
         if (head.slowest_s > rules_.stage_bound_s ||
-            LeastSeconds(prefix, unused, rests_s + head.latency_s,
+            LeastSeconds(front, rests_s + head.latency_s,
                          std::max(head.slowest_s, rest_s)) >
                 Cutoff() * (1 + kRounding)) {
           continue;
@@ -328,14 +353,13 @@ class Pass {
       const ComposedSlice slice{.pair = pair_index, .candidate = c};
       std::vector<Tail>* set = nullptr;
       if (rests.empty()) {
-        Prepend(slice, nullptr, new_key, tail, set);
+        Prepend(slice, nullptr, front, new_key, tail, set);
       }
-      const double least_s =
-          LeastSeconds(prefix, unused, tail.latency_s, slowest_s);
+      const double least_s = LeastSeconds(front, tail.latency_s, slowest_s);
       for (const Tail& rest : rests) {
         if (least_s + rest.latency_s > Cutoff()) break;  // So are all after it.
         if (!GoOn() || HasTooManyTails()) return;
-        Prepend(slice, &rest, new_key, tail, set);
+        Prepend(slice, &rest, front, new_key, tail, set);
       }
     }
   }
@@ -347,8 +371,8 @@ class Pass {
   //   LeastSeconds, or J if complete, > cut-off.
   //
   // `set` is that of the key, or null until a tail is added: no set is empty.
-  void Prepend(ComposedSlice head, const Tail* rest, const TailKey& key,
-               Tail tail, std::vector<Tail>*& set) {
+  void Prepend(ComposedSlice head, const Tail* rest, const Front& front,
+               const TailKey& key, Tail tail, std::vector<Tail>*& set) {
     const PlacedPair& placed = problem_.pairs[head.pair];
     const Candidate& candidate = placed.pair->candidates[head.candidate];
     if (rest != nullptr) {
@@ -371,11 +395,13 @@ class Pass {
     }
     const bool complete = placed.atoms.begin == 0;
     if (complete && tail.num_stages < problem_.min_stages) return;
-    const double least_s = complete
-                               ? IterationSeconds(tail)
-                               : LeastSeconds(placed.atoms.begin, key, tail);
+    const double least_s =
+        complete ? IterationSeconds(tail) : LeastSeconds(front, tail);
     if (least_s > Cutoff()) return;
-    if (complete) best_s_ = std::min(best_s_, least_s);
+    if (complete && least_s < best_s_) {
+      best_s_ = least_s;
+      cutoff_s_ = CutoffOf(problem_, best_s_);
+    }
     tail.slices = static_cast<int>(lists_.size());
     if (set == nullptr) set = &tables_[placed.atoms.begin][key];
     if (Insert(tail, *set)) {
@@ -423,8 +449,10 @@ class Pass {
   const PrefixBounds& bounds_;
   const JointBounds* const joint_;
   const absl::Span<const std::vector<int>> ending_at_;
+  const absl::Span<const LeastOfPair> leasts_;
   const PassRules rules_;
   double best_s_;
+  double cutoff_s_;
   int64_t work_ = 0;  // Units of work so far.
   bool stopped_ = false;
   // Those of all tails ever kept, also of those since dropped. A deque grows
@@ -464,6 +492,7 @@ class Composer {
       : problem_(problem),
         effort_(effort),
         ending_at_(PairsByEnd(problem)),
+        leasts_(LeastsOf(problem)),
         bounds_(problem),
         kinds_(problem),
         stages_told_apart_(StagesToldApart(problem)),
@@ -519,7 +548,7 @@ class Composer {
   Pass MakePass(PassRules rules) const {
     rules.stages_told_apart = stages_told_apart_;
     return Pass(problem_, bounds_, joint_.has_value() ? &*joint_ : nullptr,
-                ending_at_, rules);
+                ending_at_, leasts_, rules);
   }
 
   // Fills the table, if it is small enough, and looks for a good pipeline with
@@ -544,6 +573,7 @@ class Composer {
   const ComposeProblem& problem_;
   ComposeEffort& effort_;
   const std::vector<std::vector<int>> ending_at_;
+  const std::vector<LeastOfPair> leasts_;  // By pair.
   const PrefixBounds bounds_;
   const IslandKinds kinds_;
   const int stages_told_apart_;

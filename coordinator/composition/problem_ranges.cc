@@ -26,6 +26,18 @@ StageRange StagesOf(const ComposeProblem& problem) {
   return range;
 }
 
+std::vector<LeastOfPair> LeastsOf(const ComposeProblem& problem) {
+  std::vector<LeastOfPair> leasts(problem.pairs.size());
+  for (size_t p = 0; p < leasts.size(); ++p) {
+    LeastOfPair& least = leasts[p];
+    for (const Candidate& candidate : problem.pairs[p].pair->candidates) {
+      least.latency_s = std::min(least.latency_s, candidate.latency_s);
+      least.slowest_s = std::min(least.slowest_s, candidate.slowest_s);
+    }
+  }
+  return leasts;
+}
+
 int StagesToldApart(const ComposeProblem& problem) {
   if (problem.max_stages < std::numeric_limits<int>::max()) {
     return problem.max_stages;

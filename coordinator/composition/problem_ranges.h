@@ -19,6 +19,14 @@ struct StageRange {
 };
 StageRange StagesOf(const ComposeProblem& problem);
 
+// The least times of a pair's candidates.
+struct LeastOfPair {
+  double latency_s = kInfinity;
+  double slowest_s = kInfinity;
+};
+// Returns those of all pairs, in their order.
+std::vector<LeastOfPair> LeastsOf(const ComposeProblem& problem);
+
 // Returns the number of stages from which on tails are alike to the slices
 // before them: more than any candidate fits, except for those that fit any
 // number. All are told apart if the problem limits the number of stages.

@@ -1,10 +1,15 @@
 #include "coordinator/dispatch/caching_slice_plan_source.h"
 
+#include <array>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
 #include "common/base/status_macros.h"
 #include "coordinator/dispatch/answer_cache.h"
 #include "coordinator/dispatch/query_key.h"
@@ -32,7 +37,34 @@ class CachingSource : public SlicePlanSource {
 
   absl::StatusOr<std::vector<ModelSlice>> Concatenate(
       absl::Span<const ConcatenateQuery> queries) override {
-    return source_.Concatenate(queries);
+    std::vector<ModelSlice> joined(queries.size());
+    std::vector<size_t> unknown;
+    std::vector<ConcatenateQuery> asked;
+    {
+      const MutexLock lock(mutex_);
+      for (size_t i = 0; i < queries.size(); ++i) {
+        const auto known = joined_.find(JoinOf(queries[i]));
+        if (known != joined_.end() && known->second.head == queries[i].head &&
+            known->second.tail == queries[i].tail) {
+          joined[i] = known->second.joined;
+        } else {
+          unknown.push_back(i);
+          asked.push_back(queries[i]);
+        }
+      }
+    }
+    if (asked.empty()) return joined;
+    TANGRAM_ASSIGN_OR_RETURN(std::vector<ModelSlice> answers,
+                             source_.Concatenate(asked));
+    const MutexLock lock(mutex_);
+    for (size_t i = 0; i < unknown.size(); ++i) {
+      joined[unknown[i]] = answers[i];
+      if (joined_.size() >= kMostJoined) joined_.clear();
+      joined_[JoinOf(asked[i])] = {.head = std::move(asked[i].head),
+                                   .tail = std::move(asked[i].tail),
+                                   .joined = std::move(answers[i])};
+    }
+    return joined;
   }
 
   absl::StatusOr<std::vector<PerformanceProfile>> Profile(
@@ -56,12 +88,22 @@ class CachingSource : public SlicePlanSource {
 
  private:
   // Returns the digests of the parts of a context. A search asks all its
-  // batches with the same one, and digests take longer than comparing.
-  const QueryContext& Named(const PairContext& context) {
-    if (!named_.has_value() || !IsSame(context, named_->pairs)) {
-      named_.emplace(context);
+  // batches with the same one, and digests take longer than comparing. Several
+  // searches may ask at a time.
+  SharedContext Named(const PairContext& context) {
+    std::vector<SharedContext> known;
+    {
+      const MutexLock lock(mutex_);
+      known = named_;
     }
-    return *named_;
+    for (SharedContext& named : known) {
+      if (IsSame(context, named->pairs)) return std::move(named);
+    }
+    auto named = std::make_shared<const QueryContext>(context);
+    const MutexLock lock(mutex_);
+    if (named_.size() == kMostNamed) named_.pop_back();
+    named_.insert(named_.begin(), named);
+    return named;
   }
 
   // Returns the query by which an answer is known.
@@ -79,7 +121,8 @@ class CachingSource : public SlicePlanSource {
   absl::StatusOr<std::vector<T>> Ask(const PairContext& context,
                                      absl::Span<const PlacedQuery> queries,
                                      const AskSource& ask_source) {
-    QuestionWriter questions(QueryScope{}, &Named(context));
+    const SharedContext named = Named(context);
+    QuestionWriter questions(QueryScope{}, named.get());
     std::vector<std::optional<T>> known;
     std::vector<QueryKey> unknown_keys;
     std::vector<PlacedQuery> unknown;
@@ -113,7 +156,26 @@ class CachingSource : public SlicePlanSource {
   SlicePlanSource& source_;
   const std::shared_ptr<SharedAnswers> answers_;
   const bool ignores_steps_;
-  std::optional<QueryContext> named_;  // The context of the last batch.
+  // A join is found by where the slices are, and what they hold.
+  using Join = std::array<int64_t, 5>;
+  static Join JoinOf(const ConcatenateQuery& query) {
+    return {query.head.atoms.begin, query.head.atoms.end, query.tail.atoms.end,
+            static_cast<int64_t>(query.head.fingerprint),
+            static_cast<int64_t>(query.tail.fingerprint)};
+  }
+  struct Joined {
+    ModelSlice head;
+    ModelSlice tail;
+    ModelSlice joined;
+  };
+  static constexpr size_t kMostJoined = 1 << 14;
+
+  static constexpr size_t kMostNamed = 3;
+  Mutex mutex_;
+  // The last contexts, the newest first.
+  std::vector<SharedContext> named_ ABSL_GUARDED_BY(mutex_);
+  // Every search for a model joins the same slices.
+  absl::flat_hash_map<Join, Joined> joined_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -33,8 +33,8 @@ class SharedAnswers {
 
 // Returns a source that caches the answers of `source` to Profile and
 // Parallelize in `answers`. All sources that share them must ask one version of
-// one parallelizer. `source` must outlive the result, which is not thread-safe.
-// With `ignores_steps`, the parallelizer never reads
+// one parallelizer. `source` must outlive the result, which is thread-safe if
+// `source` is. With `ignores_steps`, the parallelizer never reads
 // PairQuery::max_search_steps, so that questions which differ in them alone
 // have one answer.
 std::unique_ptr<SlicePlanSource> CreateCachingSlicePlanSource(

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/parallelizer/query.h"
@@ -16,59 +18,88 @@
 namespace tangram {
 namespace {
 
-// Runs task(0, thread) … task(count − 1, thread) on up to `num_threads`
-// threads. Threads take indices in order, and none after a failure. So the
-// failure with the lowest index is the same for any number of threads.
-absl::Status RunInOrder(int num_threads, int count,
-                        const std::function<absl::Status(int, int)>& task,
-                        const SlicePlanSource::Progress& progress) {
-  std::atomic<int> next = 0;
-  std::atomic<bool> failed = false;
-  struct {
-    Mutex mutex;  // Serialises `progress` too.
-    int done ABSL_GUARDED_BY(mutex) = 0;
-    int first_failure ABSL_GUARDED_BY(mutex) = 0;
-    absl::Status error ABSL_GUARDED_BY(mutex);
-  } outcome;
-  const auto work = [&](int thread) {
-    while (!failed) {
-      const int index = next++;
-      if (index >= count) return;
-      absl::Status status = task(index, thread);
-      const MutexLock lock(outcome.mutex);
-      if (!status.ok()) {
-        if (!failed.exchange(true) || index < outcome.first_failure) {
-          outcome.first_failure = index;
-          outcome.error = std::move(status);
-        }
-        continue;
-      }
-      ++outcome.done;
-      if (progress) progress(outcome.done, count);
-    }
-  };
+// Runs task(0, place) … task(count − 1, place) on the caller's thread and those
+// that are free, also if they become so later. Threads take indices in order,
+// and none after a failure. So the failure with the lowest index is the same
+// for any number of threads.
+class Batch {
+ public:
+  using Task = absl::FunctionRef<absl::Status(int, TaskThreads::Place&)>;
 
-  std::vector<std::jthread> helpers;
-  for (int i = 1; i < std::min(num_threads, count); ++i) {
-    helpers.emplace_back(work, i);
+  Batch(int count, TaskThreads& threads, Task task,
+        const SlicePlanSource::Progress& progress)
+      : count_(count), threads_(threads), task_(task), progress_(progress) {}
+
+  absl::Status Run() {
+    Work();
+    while (true) {
+      std::vector<std::jthread> helpers;
+      const MutexLock lock(mutex_);
+      helpers.swap(helpers_);
+      if (helpers.empty()) return error_;
+      const MutexUnlock unlock(mutex_);
+      helpers.clear();  // Joins. They may have called others.
+    }
   }
-  work(0);
-  helpers.clear();  // Joins.
-  const MutexLock lock(outcome.mutex);
-  return outcome.error;
-}
+
+ private:
+  void Work() {
+    std::unique_ptr<TaskThreads::Place> place = threads_.TakePlace();
+    while (!failed_) {
+      const int index = next_++;
+      if (index >= count_) break;
+      if (index + 1 < count_) CallHelper();
+      Take(index, task_(index, *place));
+    }
+    threads_.GiveBack(std::move(place));
+  }
+
+  void CallHelper() {
+    if (threads_.TakeUpTo(1) == 0) return;
+    const MutexLock lock(mutex_);
+    helpers_.emplace_back([this] {
+      Work();
+      threads_.GiveBack(1);
+    });
+  }
+
+  void Take(int index, absl::Status status) {
+    const MutexLock lock(mutex_);
+    if (!status.ok()) {
+      if (!failed_.exchange(true) || index < first_failure_) {
+        first_failure_ = index;
+        error_ = std::move(status);
+      }
+      return;
+    }
+    ++done_;
+    if (progress_) progress_(done_, count_);
+  }
+
+  const int count_;
+  TaskThreads& threads_;
+  const Task task_;
+  const SlicePlanSource::Progress& progress_;
+  std::atomic<int> next_ = 0;
+  std::atomic<bool> failed_ = false;
+  Mutex mutex_;  // Serialises `progress_` too.
+  int done_ ABSL_GUARDED_BY(mutex_) = 0;
+  int first_failure_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::Status error_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::jthread> helpers_ ABSL_GUARDED_BY(mutex_);
+};
 
 class LocalSlicePlanSource : public SlicePlanSource {
  public:
   LocalSlicePlanSource(const Parallelizer& parallelizer, int num_threads,
                        std::function<bool()> should_stop,
-                       const LocalQueryLog& log)
+                       const LocalQueryLog& log, TaskThreads* threads)
       : parallelizer_(parallelizer),
         adapter_{parallelizer.name(), parallelizer.version()},
-        num_threads_(num_threads),
+        own_threads_(num_threads),
+        threads_(threads == nullptr ? own_threads_ : *threads),
         should_stop_(std::move(should_stop)),
-        log_(log),
-        memories_(num_threads) {}
+        log_(log) {}
 
   absl::StatusOr<std::vector<ModelSlice>> SliceModel(
       const ModelSpec& model) override {
@@ -109,22 +140,23 @@ class LocalSlicePlanSource : public SlicePlanSource {
                                         const Progress& progress) {
     std::vector<T> answers(queries.size());
     const double asked_s = log_.log == nullptr ? 0 : log_.now_s();
-    const auto ask = [&](int i, int thread) -> absl::Status {
+    const auto ask = [&](int i, TaskThreads::Place& place) -> absl::Status {
       if (should_stop_ && should_stop_()) {
         return absl::CancelledError("stopped by the caller");
       }
       const double began_s = log_.log == nullptr ? 0 : log_.now_s();
       absl::StatusOr<Answer> answer = AnswerQuery(
-          parallelizer_, context, queries[i], should_stop_, &memories_[thread]);
+          parallelizer_, context, queries[i], should_stop_, &place.memory);
       if (log_.log != nullptr) {
-        Report(context, queries[i], asked_s, began_s, thread, answer.status());
+        Report(context, queries[i], asked_s, began_s, place.number,
+               answer.status());
       }
       TANGRAM_RETURN_IF_ERROR(answer.status());
       answers[i] = std::get<T>(*std::move(answer));
       return absl::OkStatus();
     };
-    TANGRAM_RETURN_IF_ERROR(RunInOrder(
-        num_threads_, static_cast<int>(queries.size()), ask, progress));
+    const auto count = static_cast<int>(queries.size());
+    TANGRAM_RETURN_IF_ERROR(Batch(count, threads_, ask, progress).Run());
     return answers;
   }
 
@@ -148,22 +180,24 @@ class LocalSlicePlanSource : public SlicePlanSource {
 
   const Parallelizer& parallelizer_;
   const AdapterId adapter_;
-  const int num_threads_;
+  TaskThreads own_threads_;
+  TaskThreads& threads_;
   const std::function<bool()> should_stop_;
   const LocalQueryLog log_;
-  std::vector<SearchMemory> memories_;  // By thread.
 };
 
 }  // namespace
 
 std::unique_ptr<SlicePlanSource> CreateLocalSlicePlanSource(
     const Parallelizer& parallelizer, int num_threads,
-    std::function<bool()> should_stop, const LocalQueryLog& log) {
+    std::function<bool()> should_stop, const LocalQueryLog& log,
+    TaskThreads* threads) {
   if (num_threads <= 0) {
     num_threads = static_cast<int>(std::thread::hardware_concurrency());
   }
   return std::make_unique<LocalSlicePlanSource>(
-      parallelizer, std::max(num_threads, 1), std::move(should_stop), log);
+      parallelizer, std::max(num_threads, 1), std::move(should_stop), log,
+      threads);
 }
 
 }  // namespace tangram

@@ -6,6 +6,7 @@
 
 #include "common/parallelizer/slice_plan_source.h"
 #include "coordinator/dispatch/query_log.h"
+#include "coordinator/dispatch/task_threads.h"
 
 namespace tangram {
 
@@ -17,10 +18,13 @@ struct LocalQueryLog {
 
 // Returns a source of slice plans from threads of this process. `tangram plan`
 // uses it without a coordinator. The searches poll `should_stop` from several
-// threads at once. `parallelizer` and the log must outlive the source.
+// threads at once. `parallelizer`, the log and `threads` must outlive the
+// source. With `threads`, questions take those of them that are free, in place
+// of `num_threads`. Thread-safe.
 std::unique_ptr<SlicePlanSource> CreateLocalSlicePlanSource(
     const Parallelizer& parallelizer, int num_threads,
-    std::function<bool()> should_stop = nullptr, const LocalQueryLog& log = {});
+    std::function<bool()> should_stop = nullptr, const LocalQueryLog& log = {},
+    TaskThreads* threads = nullptr);
 
 }  // namespace tangram
 

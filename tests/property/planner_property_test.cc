@@ -175,6 +175,27 @@ TEST_P(PlannerPropertyTest, NumberOfThreadsChangesNothing) {
   EXPECT_EQ(one.stats.queries, three.stats.queries);
 }
 
+TEST(PlannerThreadsTest, ChangeNothingForFrameworks) {
+  std::mt19937 rng(1);
+  for (const char* runtime : {"auto", "flagscale"}) {
+    PlanRequest request = TestRequest(RandomGroups(rng));
+    request.constraints.runtime = runtime;
+    const auto plan = [&](int num_threads) {
+      return *PlanLocally(request, "uniform,galvatron,mist", {}, num_threads);
+    };
+    const PlanResult one = plan(1);
+    ASSERT_TRUE(one.plan.has_value()) << runtime;
+    for (const int num_threads : {2, 5}) {
+      const PlanResult many = plan(num_threads);
+      EXPECT_EQ(one.plan, many.plan) << runtime;
+      EXPECT_EQ(one.evaluation.iteration_time_s,
+                many.evaluation.iteration_time_s);
+      EXPECT_EQ(one.stats.queries, many.stats.queries);
+      EXPECT_EQ(one.notes, many.notes);
+    }
+  }
+}
+
 // Returns the GPUs of each stage by node name, so that plans on permuted
 // clusters can be compared.
 std::vector<std::vector<std::string>> NodesOfStages(const Cluster& cluster,

@@ -118,27 +118,44 @@ class Judge {
         kept_(options.refine ? std::max(options.min_island_gain, kWorthRefining)
                              : options.min_island_gain) {}
 
-  // Adds a proposal, and a refusal of it to `refusals` if it cannot run.
-  void Add(Proposal proposal, int index, std::vector<Refusal>& refusals) {
+  // A proposal that was played.
+  struct Played {
+    JudgedProposal record;
+    KeptPlan plan;
+    std::optional<Refusal> refusal;
+    bool stopped = false;  // By the observer.
+  };
+
+  // Plays a proposal. Thread-safe.
+  Played Play(Proposal proposal) const {
     if (proposal.make_plan) {
       proposal.plan = proposal.make_plan();
       proposal.make_plan = nullptr;
     }
-    JudgedProposal judged = RecordOf(proposal);
-    KeptPlan played{.index = num_judged(), .proposal = std::move(proposal)};
-    std::optional<Refusal> refusal = played.proposal.replicated_plan.has_value()
-                                         ? PlayReplicated(played)
-                                         : Play(played);
-    if (refusal.has_value()) {
-      refusal->proposal = index;
-      KeepClosest(refusal->why, closest_);
-      refusals.push_back(*std::move(refusal));
+    Played played{.record = RecordOf(proposal),
+                  .plan = {.proposal = std::move(proposal)}};
+    if (played.plan.proposal.replicated_plan.has_value()) {
+      PlayReplicated(played);
     } else {
-      judged.iteration_time_s = played.iteration_time_s();
-      least_proposed_s_ = std::min(least_proposed_s_, judged.iteration_time_s);
-      kept_.Add(judged.islands, std::move(played));
+      PlayOne(played);
     }
-    judgement_.proposals.push_back(judged);
+    return played;
+  }
+
+  // Adds a proposal, and a refusal of it to `refusals` if it cannot run.
+  void Add(Played played, int index, std::vector<Refusal>& refusals) {
+    played.plan.index = num_judged();
+    if (played.refusal.has_value()) {
+      played.refusal->proposal = index;
+      KeepClosest(played.refusal->why, closest_);
+      refusals.push_back(*std::move(played.refusal));
+    } else {
+      JudgedProposal& record = played.record;
+      record.iteration_time_s = played.plan.iteration_time_s();
+      least_proposed_s_ = std::min(least_proposed_s_, record.iteration_time_s);
+      kept_.Add(record.islands, std::move(played.plan));
+    }
+    judgement_.proposals.push_back(played.record);
   }
 
   // Refines the plans that are kept, if that is wanted.
@@ -168,8 +185,6 @@ class Judge {
     judgement_.chosen = ChooseIslands(scored, options_.min_island_gain);
   }
 
-  // True: the observer stopped the last evaluation.
-  bool stopped() const { return stopped_; }
   bool any_fits() const { return kept_.size() > 0; }
   // Slower proposals cannot be chosen unless they are refined.
   double limit_s() const {
@@ -206,56 +221,97 @@ class Judge {
 
  private:
   // Replaces the plan by the plan that the runtime runs, and evaluates that.
-  // The evaluator decides whether the memory suffices. Returns empty if it
-  // fits.
-  std::optional<Refusal> Play(KeptPlan& played) {
-    PipelinePlan& plan = played.proposal.plan;
+  // The evaluator decides whether the memory suffices.
+  void PlayOne(Played& played) const {
+    PipelinePlan& plan = played.plan.proposal.plan;
     absl::StatusOr<PipelinePlan> fitted =
         options_.reschedule ? options_.reschedule(request_, plan, observer_)
                             : FitPlan(options_.rules, request_, plan);
-    stopped_ = absl::IsCancelled(fitted.status());
-    if (!fitted.ok()) return RefusalOf(fitted.status());
+    played.stopped = absl::IsCancelled(fitted.status());
+    if (!fitted.ok()) {
+      played.refusal = RefusalOf(fitted.status());
+      return;
+    }
     plan = *std::move(fitted);
     absl::StatusOr<Evaluation> evaluation =
         EvaluatePlan(request_.model, request_.cluster, request_.training, plan,
                      /*timeline=*/nullptr, /*state=*/{},
                      [this] { return observer_.ShouldStop(); });
-    return Take(std::move(evaluation), played.evaluation);
+    Take(std::move(evaluation), played.plan.evaluation, played);
   }
 
   // Likewise for a plan of several pipelines.
-  std::optional<Refusal> PlayReplicated(KeptPlan& played) {
+  void PlayReplicated(Played& played) const {
     if (options_.rules.fit) {
-      return Refusal{.why = {.reason = "the runtime runs one pipeline"}};
+      played.refusal =
+          Refusal{.why = {.reason = "the runtime runs one pipeline"}};
+      return;
     }
-    for (const PipelinePlan* plan : PipelinesOf(played.proposal)) {
+    for (const PipelinePlan* plan : PipelinesOf(played.plan.proposal)) {
       const std::string why = WhyNotAsked(request_.constraints, *plan);
-      if (!why.empty()) return Refusal{.why = {.reason = why}};
+      if (why.empty()) continue;
+      played.refusal = Refusal{.why = {.reason = why}};
+      return;
     }
     absl::StatusOr<ReplicatedEvaluation> evaluation = EvaluateReplicatedPlan(
         request_.model, request_.cluster, request_.training,
-        *played.proposal.replicated_plan, /*timelines=*/nullptr,
+        *played.plan.proposal.replicated_plan, /*timelines=*/nullptr,
         [this] { return observer_.ShouldStop(); });
-    return Take(std::move(evaluation), played.replicated_evaluation);
+    Take(std::move(evaluation), played.plan.replicated_evaluation, played);
   }
 
-  // Keeps an evaluation, and returns the reason to refuse its plan.
+  // Keeps an evaluation, and the reason to refuse its plan.
   template <typename E>
-  std::optional<Refusal> Take(absl::StatusOr<E> evaluation, E& kept) {
-    stopped_ = absl::IsCancelled(evaluation.status());
-    if (!evaluation.ok()) return RefusalOf(evaluation.status());
+  static void Take(absl::StatusOr<E> evaluation, E& kept, Played& played) {
+    played.stopped = absl::IsCancelled(evaluation.status());
+    if (!evaluation.ok()) {
+      played.refusal = RefusalOf(evaluation.status());
+      return;
+    }
     kept = *std::move(evaluation);
-    return RefusalOf(kept);
+    played.refusal = RefusalOf(kept);
   }
 
   const PlanRequest& request_;
   const JudgeOptions& options_;
   PlanObserver& observer_;
-  bool stopped_ = false;
   Judgement judgement_;
   KeptPlans kept_;
   double least_proposed_s_ = kInfinity;
   std::optional<Infeasible> closest_;
+};
+
+// Plays one proposal of a round.
+class Playing : public OrderedTask {
+ public:
+  Playing(Proposal proposal, int index, PlanObserver& observer, Judge& judge,
+          std::vector<Refusal>& refusals)
+      : proposal_(std::move(proposal)),
+        index_(index),
+        observer_(observer),
+        judge_(judge),
+        refusals_(refusals) {}
+
+  void Work(const TaskTurn& turn) override {
+    if (turn.ShouldStop()) return;
+    if (!observer_.ShouldStop()) played_ = judge_.Play(std::move(proposal_));
+  }
+
+  absl::Status Take() override {
+    if (!played_.has_value()) return absl::CancelledError("planning stopped");
+    const bool stopped = played_->stopped;
+    judge_.Add(*std::move(played_), index_, refusals_);
+    if (stopped) return absl::CancelledError("planning stopped");
+    return absl::OkStatus();
+  }
+
+ private:
+  Proposal proposal_;
+  const int index_;
+  PlanObserver& observer_;
+  Judge& judge_;
+  std::vector<Refusal>& refusals_;
+  std::optional<Judge::Played> played_;
 };
 
 // Returns the reason why there is no plan.
@@ -312,7 +368,7 @@ class JudgedPlanner : public ClusterPlanner {
     TANGRAM_ASSIGN_OR_RETURN(const std::unique_ptr<PlanSearch> search,
                              planner_->Start(request, observer));
     Judge judge(request, options_, observer);
-    TANGRAM_RETURN_IF_ERROR(JudgeAll(*search, observer, judge));
+    TANGRAM_RETURN_IF_ERROR(JudgeAll(*search, observer, judge, options_.tasks));
     TANGRAM_RETURN_IF_ERROR(judge.Refine());
     judge.Choose();
     TANGRAM_ASSIGN_OR_RETURN(PlanFindings findings,
@@ -351,14 +407,14 @@ class JudgedPlanner : public ClusterPlanner {
   // A round is judged whole, so that ChooseIslands sees all of its proposals.
   // Once one fits, the planner may improve on the best so far.
   static absl::Status JudgeAll(PlanSearch& search, PlanObserver& observer,
-                               Judge& judge) {
+                               Judge& judge, TaskRunner* tasks) {
     std::vector<Refusal> refusals;
     while (!judge.any_fits() && judge.num_judged() < kMaxJudged) {
       TANGRAM_ASSIGN_OR_RETURN(std::vector<Proposal> proposals,
                                search.Propose(refusals));
       if (proposals.empty()) return absl::OkStatus();
       TANGRAM_RETURN_IF_ERROR(
-          JudgeRound(std::move(proposals), observer, judge, refusals));
+          JudgeRound(std::move(proposals), observer, judge, refusals, tasks));
     }
     // First those that may be chosen as they are. The search for more takes in
     // more slice plans and may stop at its limits.
@@ -369,7 +425,7 @@ class JudgedPlanner : public ClusterPlanner {
                                  search.Improve(limit_s, refusals));
         if (proposals.empty()) break;
         TANGRAM_RETURN_IF_ERROR(
-            JudgeRound(std::move(proposals), observer, judge, refusals));
+            JudgeRound(std::move(proposals), observer, judge, refusals, tasks));
       }
       if (judge.kept_limit_s() <= judge.limit_s()) break;
     }
@@ -379,17 +435,15 @@ class JudgedPlanner : public ClusterPlanner {
   // Judges `proposals` and sets `refusals` to those of them that cannot run.
   static absl::Status JudgeRound(std::vector<Proposal> proposals,
                                  PlanObserver& observer, Judge& judge,
-                                 std::vector<Refusal>& refusals) {
+                                 std::vector<Refusal>& refusals,
+                                 TaskRunner* tasks) {
     observer.OnPhase(PlanPhase::kEvaluation);
     refusals.clear();
-    for (int i = 0; i < static_cast<int>(proposals.size()); ++i) {
-      if (observer.ShouldStop()) {
-        return absl::CancelledError("planning stopped");
-      }
-      judge.Add(std::move(proposals[i]), i, refusals);
-      if (judge.stopped()) return absl::CancelledError("planning stopped");
-    }
-    return absl::OkStatus();
+    const auto make = [&](int i) {
+      return std::make_unique<Playing>(std::move(proposals[i]), i, observer,
+                                       judge, refusals);
+    };
+    return RunTasks(tasks, static_cast<int>(proposals.size()), make);
   }
 
   const std::unique_ptr<Planner> planner_;

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "absl/status/status.h"
+#include "common/base/ordered_tasks.h"
 #include "common/planner/cluster_planner.h"
 #include "common/planner/pipeline_rules.h"
 #include "common/planner/planner.h"
@@ -31,6 +32,8 @@ struct JudgeOptions {
   // more. The only error is kCancelled. Empty: plans stay as proposed.
   std::function<absl::Status(const PlanRequest&, PlanObserver&, PlanResult&)>
       refine;
+  // Judges several proposals at a time. Null: one after the other.
+  TaskRunner* tasks = nullptr;
 };
 
 inline constexpr double kWorthRefining = 0.25;

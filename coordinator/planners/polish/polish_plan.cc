@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/functional/function_ref.h"
 #include "common/base/status_macros.h"
 #include "common/domain/stage_part.h"
 #include "coordinator/planners/polish/plan_climber.h"
@@ -72,19 +74,23 @@ double PartFor(const PlanRequest& request, int num_stages) {
 class Polisher {
  public:
   Polisher(const PlanRequest& request, const PipelineRules& rules, Reach reach,
-           PolishedPlan start, PlanObserver& observer)
+           PolishedPlan start, PlanObserver& observer, TaskRunner* tasks)
       : request_(request),
         rules_(rules),
         reach_(reach),
+        start_(start),
+        observer_(observer),
+        tasks_(tasks),
         best_(std::move(start)),
-        part_(PartFor(request, best_.plan.num_stages())),
-        climber_(request, rules, best_, observer) {}
+        part_(PartFor(request, best_.plan.num_stages())) {}
 
   absl::StatusOr<PolishedPlan> Run() {
+    climbers_.push_back(NewClimber());
     TANGRAM_ASSIGN_OR_RETURN(
-        best_, climber_.From(std::move(best_), Effort(kMostEstimates)));
+        best_,
+        climbers_.back()->From(std::move(best_), Effort(kMostEstimates)));
     if (reach_ == Reach::kNear) return std::move(best_);
-    most_estimates_ = climber_.num_estimated() + Effort(kMostLeaping);
+    most_estimates_ = num_estimated_ + Effort(kMostLeaping);
     Keep(best_);
     // Several times, as the way to a faster plan may lead over slower ones.
     while (!beam_.empty()) {
@@ -108,7 +114,61 @@ class Polisher {
     return static_cast<int64_t>(part_ * static_cast<double>(most));
   }
 
-  bool is_spent() const { return climber_.num_estimated() >= most_estimates_; }
+  bool is_spent() const { return num_estimated_ >= most_estimates_; }
+
+  std::unique_ptr<PlanClimber> NewClimber() const {
+    return std::make_unique<PlanClimber>(request_, rules_, start_, observer_);
+  }
+
+  using Climb = absl::FunctionRef<absl::StatusOr<std::optional<PolishedPlan>>(
+      PlanClimber&, int)>;
+  using TakePlan = absl::FunctionRef<void(PolishedPlan)>;
+
+  // One climb. Climbers only differ in what they remember, so the plan and the
+  // stages that it looks up do not depend on the climber.
+  class Climbing : public OrderedTask {
+   public:
+    Climbing(Polisher& polisher, int number, Climb climb, TakePlan take)
+        : polisher_(polisher), number_(number), climb_(climb), take_(take) {
+      std::vector<std::unique_ptr<PlanClimber>>& climbers = polisher.climbers_;
+      if (climbers.empty()) climbers.push_back(polisher.NewClimber());
+      climber_ = std::move(climbers.back());
+      climbers.pop_back();
+    }
+    ~Climbing() override { polisher_.climbers_.push_back(std::move(climber_)); }
+
+    void Work(const TaskTurn& turn) override {
+      if (turn.IsNext() && polisher_.is_spent()) return;
+      const int64_t before = climber_->num_estimated();
+      plan_ = climb_(*climber_, number_);
+      num_estimated_ = climber_->num_estimated() - before;
+    }
+
+    absl::Status Take() override {
+      if (polisher_.is_spent()) return absl::OkStatus();
+      TANGRAM_RETURN_IF_ERROR(plan_.status());
+      polisher_.num_estimated_ += num_estimated_;
+      if (plan_->has_value()) take_(**std::move(plan_));
+      return absl::OkStatus();
+    }
+
+   private:
+    Polisher& polisher_;
+    const int number_;
+    const Climb climb_;
+    const TakePlan take_;
+    std::unique_ptr<PlanClimber> climber_;
+    absl::StatusOr<std::optional<PolishedPlan>> plan_ = std::nullopt;
+    int64_t num_estimated_ = 0;
+  };
+
+  // Runs so many climbs and takes their plans in order, until the effort is
+  // spent.
+  absl::Status ClimbAll(size_t count, Climb climb, TakePlan take) {
+    return RunTasks(tasks_, static_cast<int>(count), [&](int i) {
+      return std::make_unique<Climbing>(*this, i, climb, take);
+    });
+  }
 
   static void Insert(PolishedPlan plan, size_t most,
                      std::vector<PolishedPlan>& fastest) {
@@ -153,7 +213,7 @@ class Polisher {
   // the best of them.
   absl::Status TrySchedules() {
     const double one_f_one_b_s = SecondsOf(best_);
-    most_estimates_ = climber_.num_estimated() + Effort(kMostScheduling);
+    most_estimates_ = num_estimated_ + Effort(kMostScheduling);
     DropSlow(kWorthLeaping, fastest_);
     std::map<PipelineSchedule, std::vector<PolishedPlan>> landings;
     for (const PolishedPlan& plan : fastest_) {
@@ -187,42 +247,45 @@ class Polisher {
   absl::Status Land(std::vector<PipelinePlan> plans, PlanClimber::Effort effort,
                     double slack, size_t most,
                     std::vector<PolishedPlan>& landings) {
-    for (PipelinePlan& plan : plans) {
-      if (is_spent()) break;
-      TANGRAM_ASSIGN_OR_RETURN(std::optional<PolishedPlan> landing,
-                               climber_.Settle(std::move(plan), effort));
-      if (!landing.has_value() ||
-          SecondsOf(*landing) > SecondsOf(best_) * (1 + slack) ||
-          !IsNew(*landing)) {
-        continue;
-      }
-      Insert(*std::move(landing), most, landings);
-    }
-    return absl::OkStatus();
+    return ClimbAll(
+        plans.size(),
+        [&](PlanClimber& climber, int i) {
+          return climber.Settle(std::move(plans[i]), effort);
+        },
+        [&](PolishedPlan landing) {
+          if (SecondsOf(landing) > SecondsOf(best_) * (1 + slack) ||
+              !IsNew(landing)) {
+            return;
+          }
+          Insert(std::move(landing), most, landings);
+        });
   }
 
   absl::Status ClimbFrom(std::vector<PolishedPlan>& landings,
                          int64_t most_estimates) {
-    for (PolishedPlan& landing : landings) {
-      if (is_spent()) break;
-      TANGRAM_ASSIGN_OR_RETURN(
-          PolishedPlan top,
-          climber_.From(std::move(landing), Effort(most_estimates)));
-      Keep(std::move(top));
-    }
-    return absl::OkStatus();
+    return ClimbAll(
+        landings.size(),
+        [&](PlanClimber& climber, int i) {
+          return climber.From(std::move(landings[i]), Effort(most_estimates));
+        },
+        [&](PolishedPlan top) { Keep(std::move(top)); });
   }
 
   const PlanRequest& request_;
   const PipelineRules& rules_;
   const Reach reach_;
+  const PolishedPlan start_;
+  PlanObserver& observer_;
+  TaskRunner* const tasks_;
   PolishedPlan best_;
   const double part_;  // The share of the effort that is spent.
-  PlanClimber climber_;
+  // Those that climb nowhere.
+  std::vector<std::unique_ptr<PlanClimber>> climbers_;
   std::vector<PolishedPlan> beam_;     // The fastest first.
   std::vector<PolishedPlan> fastest_;  // All that were kept, likewise.
   std::set<double> seen_s_;            // Times of plans after leaps,
   std::set<double> tops_s_;            // and of those at the end of climbs.
+  int64_t num_estimated_ = 0;          // Since the first climb.
   int64_t most_estimates_ = 0;
 };
 
@@ -236,7 +299,8 @@ bool IsSmallProblem(int num_gpus, int num_layers) {
 absl::StatusOr<PolishedPlan> PolishPlan(const PlanRequest& request,
                                         const PipelineRules& rules, Reach reach,
                                         PolishedPlan start,
-                                        PlanObserver& observer) {
+                                        PlanObserver& observer,
+                                        TaskRunner* tasks) {
   if (HasMixedStages(start.plan)) return start;
   if (DemandedSchedule(request.constraints).has_value()) {
     // The plan has it, and leaps are between plans of one chunk a device.
@@ -245,7 +309,8 @@ absl::StatusOr<PolishedPlan> PolishPlan(const PlanRequest& request,
   } else if (start.plan.virtual_stages > 1) {
     return start;
   }
-  return Polisher(request, rules, reach, std::move(start), observer).Run();
+  return Polisher(request, rules, reach, std::move(start), observer, tasks)
+      .Run();
 }
 
 }  // namespace tangram

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
+#include "common/base/ordered_tasks.h"
 #include "common/domain/pipeline_plan.h"
 #include "common/planner/cluster_planner.h"
 #include "common/planner/pipeline_rules.h"
@@ -41,11 +42,13 @@ bool IsSmallProblem(int num_gpus, int num_layers);
 // slower. Plans with mixed stages are returned as they are, and so are those
 // with virtual stages unless the request demands them. A demanded schedule
 // stays.
-// Deterministic. The only error is kCancelled, once the observer asks to stop.
+// Deterministic, also with `tasks`, which may climb from several plans at a
+// time. The only error is kCancelled, once the observer asks to stop.
 absl::StatusOr<PolishedPlan> PolishPlan(const PlanRequest& request,
                                         const PipelineRules& rules, Reach reach,
                                         PolishedPlan start,
-                                        PlanObserver& observer);
+                                        PlanObserver& observer,
+                                        TaskRunner* tasks = nullptr);
 
 }  // namespace tangram
 

@@ -12,14 +12,15 @@ namespace tangram {
 
 absl::Status PolishResult(const PlanRequest& request,
                           const PipelineRules& rules, Reach reach,
-                          PlanObserver& observer, PlanResult& result) {
+                          PlanObserver& observer, PlanResult& result,
+                          TaskRunner* tasks) {
   if (!result.plan.has_value()) return absl::OkStatus();
   observer.OnPhase(PlanPhase::kEvaluation);
   const double before_s = result.evaluation.iteration_time_s;
   TANGRAM_ASSIGN_OR_RETURN(
       const PolishedPlan polished,
       PolishPlan(request, rules, reach, {*result.plan, result.evaluation},
-                 observer));
+                 observer, tasks));
   result.plan = polished.plan;
   result.evaluation = polished.evaluation;
   const double after_s = result.evaluation.iteration_time_s;

@@ -16,7 +16,8 @@ inline constexpr double kWorthPolishing = 0.12;
 // of the search that found it. The only error is kCancelled.
 absl::Status PolishResult(const PlanRequest& request,
                           const PipelineRules& rules, Reach reach,
-                          PlanObserver& observer, PlanResult& result);
+                          PlanObserver& observer, PlanResult& result,
+                          TaskRunner* tasks = nullptr);
 
 }  // namespace tangram
 

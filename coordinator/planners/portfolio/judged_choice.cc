@@ -16,7 +16,8 @@ std::unique_ptr<ClusterPlanner> CreateJudgedPlanner(
     const PipelineRules& asked) {
   PipelineRules rules = asked;
   JudgeOptions options{.min_island_gain = choice.search.min_island_gain,
-                       .rules = asked};
+                       .rules = asked,
+                       .tasks = choice.search.tasks};
   options.reschedule = [asked, schedules = choice.search.schedules](
                            const PlanRequest& request, const PipelinePlan& plan,
                            PlanObserver& observer) {
@@ -26,10 +27,11 @@ std::unique_ptr<ClusterPlanner> CreateJudgedPlanner(
   // Plans for a runtime are polished once its searches are done.
   if (choice.search.polish && !rules.fit) {
     rules.worth_refining = kWorthRefining;
-    options.refine = [asked, reach = FurthestReach(choice)](
-                         const PlanRequest& request, PlanObserver& observer,
-                         PlanResult& result) {
-      return PolishResult(request, asked, reach, observer, result);
+    options.refine = [asked, reach = FurthestReach(choice),
+                      tasks = choice.search.tasks](const PlanRequest& request,
+                                                   PlanObserver& observer,
+                                                   PlanResult& result) {
+      return PolishResult(request, asked, reach, observer, result, tasks);
     };
   }
   return CreateJudgedPlanner(choice.Create(source, rules), options);

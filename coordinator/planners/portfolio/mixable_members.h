@@ -5,7 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "common/base/status_macros.h"
 #include "common/domain/model_slice.h"
 #include "coordinator/planners/portfolio/portfolio_planner.h"
 
@@ -38,6 +42,26 @@ class MixableMembers {
   std::vector<ModelSlice> atoms_;
   std::vector<std::string> left_out_;
 };
+
+// Returns the members that know the model and cut it into the same atoms as the
+// first of them. kUnimplemented if none knows the model.
+inline absl::StatusOr<MixableMembers> Mixable(
+    absl::Span<const PortfolioMember> members, const ModelSpec& model) {
+  MixableMembers mixable;
+  absl::Status unknown;
+  for (const PortfolioMember& member : members) {
+    absl::StatusOr<std::vector<ModelSlice>> atoms =
+        member.source->SliceModel(model);
+    if (absl::IsUnimplemented(atoms.status())) {
+      unknown = atoms.status();
+      continue;
+    }
+    TANGRAM_RETURN_IF_ERROR(atoms.status());
+    mixable.Add(member, *std::move(atoms));
+  }
+  if (mixable.members().empty()) return unknown;
+  return mixable;
+}
 
 }  // namespace tangram
 

@@ -23,10 +23,55 @@ void Merge(SlicePlanSet other, SlicePlanSet& answer) {
   answer.truncated |= other.truncated;
 }
 
+// Asks one member all questions of a batch.
+class Asking : public OrderedTask {
+ public:
+  Asking(SlicePlanSource& member, int number, int num_members,
+         const PairContext& context, absl::Span<const PairQuery> queries,
+         const SlicePlanSource::Progress& progress,
+         std::vector<SlicePlanSet>& answers)
+      : member_(member),
+        number_(number),
+        num_members_(num_members),
+        context_(context),
+        queries_(queries),
+        progress_(progress),
+        answers_(answers) {}
+
+  void Work(const TaskTurn& turn) override {
+    // All members count as one list of num_members · total questions.
+    const auto of_all = [&](int done, int total) {
+      if (progress_ && turn.IsNext()) {
+        progress_(number_ * total + done, num_members_ * total);
+      }
+    };
+    own_ = member_.Parallelize(context_, queries_, of_all);
+  }
+
+  absl::Status Take() override {
+    TANGRAM_RETURN_IF_ERROR(own_.status());
+    for (size_t i = 0; i < queries_.size(); ++i) {
+      SettleCoverage(queries_[i].trailing_stages, (*own_)[i]);
+      Merge(std::move((*own_)[i]), answers_[i]);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  SlicePlanSource& member_;
+  const int number_;
+  const int num_members_;
+  const PairContext& context_;
+  const absl::Span<const PairQuery> queries_;
+  const SlicePlanSource::Progress& progress_;
+  std::vector<SlicePlanSet>& answers_;
+  absl::StatusOr<std::vector<SlicePlanSet>> own_;
+};
+
 class MixedSource : public SlicePlanSource {
  public:
-  explicit MixedSource(std::vector<SlicePlanSource*> members)
-      : members_(std::move(members)) {}
+  MixedSource(std::vector<SlicePlanSource*> members, TaskRunner* tasks)
+      : members_(std::move(members)), tasks_(tasks) {}
 
   absl::StatusOr<std::vector<ModelSlice>> SliceModel(
       const ModelSpec& model) override {
@@ -65,19 +110,10 @@ class MixedSource : public SlicePlanSource {
         queries.size(),
         SlicePlanSet{.covers_trailing_stages = kUnlimitedTrailingStages});
     const int num_members = static_cast<int>(members_.size());
-    for (int m = 0; m < num_members; ++m) {
-      // All members count as one list of num_members · total questions.
-      const Progress of_all = [&](int done, int total) {
-        if (progress) progress(m * total + done, num_members * total);
-      };
-      TANGRAM_ASSIGN_OR_RETURN(
-          std::vector<SlicePlanSet> own,
-          members_[m]->Parallelize(context, queries, of_all));
-      for (size_t i = 0; i < queries.size(); ++i) {
-        SettleCoverage(queries[i].trailing_stages, own[i]);
-        Merge(std::move(own[i]), answers[i]);
-      }
-    }
+    TANGRAM_RETURN_IF_ERROR(RunTasks(tasks_, num_members, [&](int m) {
+      return std::make_unique<Asking>(*members_[m], m, num_members, context,
+                                      queries, progress, answers);
+    }));
     // A pair with a plan of any member is feasible.
     for (SlicePlanSet& answer : answers) {
       if (!answer.plans.empty()) answer.infeasible.reset();
@@ -87,13 +123,14 @@ class MixedSource : public SlicePlanSource {
 
  private:
   const std::vector<SlicePlanSource*> members_;
+  TaskRunner* const tasks_;
 };
 
 }  // namespace
 
 std::unique_ptr<SlicePlanSource> CreateMixedSource(
-    std::vector<SlicePlanSource*> members) {
-  return std::make_unique<MixedSource>(std::move(members));
+    std::vector<SlicePlanSource*> members, TaskRunner* tasks) {
+  return std::make_unique<MixedSource>(std::move(members), tasks);
 }
 
 }  // namespace tangram

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "common/base/ordered_tasks.h"
 #include "common/parallelizer/slice_plan_source.h"
 
 namespace tangram {
@@ -16,8 +17,9 @@ namespace tangram {
 //   covers(mix) = min over members of covers(member).
 //
 // All members must cut models into the same atoms, and must outlive the source.
+// With `tasks`, they may be asked at the same time.
 std::unique_ptr<SlicePlanSource> CreateMixedSource(
-    std::vector<SlicePlanSource*> members);
+    std::vector<SlicePlanSource*> members, TaskRunner* tasks = nullptr);
 
 }  // namespace tangram
 

@@ -13,7 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "common/base/infinity.h"
-#include "common/base/obstacles.h"
+#include "common/base/ordered_tasks.h"
 #include "common/base/status_macros.h"
 #include "common/planner/keep_closest.h"
 #include "common/planner/pipeline_rules.h"
@@ -22,30 +22,11 @@
 #include "coordinator/planners/portfolio/judged_choice.h"
 #include "coordinator/planners/portfolio/mixable_members.h"
 #include "coordinator/planners/portfolio/mixed_source.h"
+#include "coordinator/planners/portfolio/turn_observer.h"
 #include "coordinator/planners/portfolio/whole_search.h"
 
 namespace tangram {
 namespace {
-
-// Returns the members that know the model and cut it into the same atoms as the
-// first of them. kUnimplemented if none knows the model.
-absl::StatusOr<MixableMembers> Mixable(
-    absl::Span<const PortfolioMember> members, const ModelSpec& model) {
-  MixableMembers mixable;
-  absl::Status unknown;
-  for (const PortfolioMember& member : members) {
-    absl::StatusOr<std::vector<ModelSlice>> atoms =
-        member.source->SliceModel(model);
-    if (absl::IsUnimplemented(atoms.status())) {
-      unknown = atoms.status();
-      continue;
-    }
-    TANGRAM_RETURN_IF_ERROR(atoms.status());
-    mixable.Add(member, *std::move(atoms));
-  }
-  if (mixable.members().empty()) return unknown;
-  return mixable;
-}
 
 // Returns the collective libraries of the cluster's GPUs, in order. One launch
 // has one of them. If there is only one, GPUs need not be told apart.
@@ -127,17 +108,21 @@ class RuntimeSearch::Parts {
     // Values of degrees ascend. Plans of large ones are found in less time and
     // limit the searches for others.
     if (FixSomeDegrees(variants_)) absl::c_reverse(order);
-    for (Attempt* const attempt : order) {
-      PipelineRules rules = RulesOf(*attempt);
+    const auto rules_of = [&](const Attempt& attempt) {
+      PipelineRules rules = RulesOf(attempt);
       rules.persists = false;
       rules.incumbent_s =
           std::min(rules.incumbent_s * ScheduleSlack(),
                    incumbent_s * std::max(ScheduleSlack(), ClosedFormExcess()));
-      TANGRAM_ASSIGN_OR_RETURN(PlanResult result, Try(rules, scout));
-      if (!result.plan.has_value()) continue;
-      attempt->scouted_s = result.evaluation.iteration_time_s;
-      Keep(*attempt, std::move(result));
-    }
+      return rules;
+    };
+    const auto take = [&](Attempt& attempt, PlanResult result) {
+      if (!result.plan.has_value()) return;
+      attempt.scouted_s = result.evaluation.iteration_time_s;
+      Keep(attempt, std::move(result));
+    };
+    TANGRAM_RETURN_IF_ERROR(
+        TryInOrder(order, rules_of, scout, choice_.search.tasks, take));
     absl::c_stable_sort(attempts_, [](const Attempt& a, const Attempt& b) {
       return a.scouted_s < b.scouted_s;
     });
@@ -262,21 +247,32 @@ class RuntimeSearch::Parts {
     for (const PortfolioMember& member : mixable.members()) {
       sources.push_back(member.source);
     }
-    const auto source = CreateMixedSource(sources);
+    const auto source = CreateMixedSource(sources, choice_.search.tasks);
     TANGRAM_RETURN_IF_ERROR(TrySeeds(*source));
-    for (const Attempt& attempt : attempts_) {
-      if (!IsWorthSearching(attempt)) {
-        KeepClosest(attempt.why_no_seeds, closest_);
-        if (kept_.empty()) Keep(attempt, {.infeasible = attempt.why_no_seeds});
-        continue;
+    std::vector<Attempt*> worth_it;
+    for (Attempt& attempt : attempts_) {
+      if (IsWorthSearching(attempt)) worth_it.push_back(&attempt);
+    }
+    // Until the first result, those that have only seeds are kept in order.
+    auto next = attempts_.begin();
+    const auto pass_until = [&](const Attempt* searched) {
+      for (; next != attempts_.end() && &*next != searched; ++next) {
+        if (IsWorthSearching(*next)) continue;
+        KeepClosest(next->why_no_seeds, closest_);
+        if (kept_.empty()) Keep(*next, {.infeasible = next->why_no_seeds});
       }
-      TANGRAM_ASSIGN_OR_RETURN(PlanResult result,
-                               Try(RulesOf(attempt), *source));
+    };
+    const auto take = [&](Attempt& attempt, PlanResult result) {
+      pass_until(&attempt);
       KeepLeastBound(result, lower_bound_s_);
       KeepClosest(result.infeasible, closest_);
       AddLimits(result.limits, limits_);
       Keep(attempt, std::move(result));
-    }
+    };
+    TANGRAM_RETURN_IF_ERROR(TryInOrder(
+        worth_it, [&](const Attempt& a) { return RulesOf(a); }, *source,
+        RunsAhead(), take));
+    pass_until(nullptr);
     return absl::OkStatus();
   }
 
@@ -284,21 +280,28 @@ class RuntimeSearch::Parts {
   // limits the searches, and says with which attempts these begin.
   absl::Status TrySeeds(SlicePlanSource& source) {
     scouted_s_ = scouted_s();
+    std::vector<Attempt*> worth_it;
     for (Attempt& attempt : attempts_) {
-      if (!IsWorthSeeding(attempt)) continue;
+      if (IsWorthSeeding(attempt)) worth_it.push_back(&attempt);
+    }
+    const auto rules_of = [&](const Attempt& attempt) {
       PipelineRules rules = RulesOf(attempt);
       rules.effort = PipelineRules::Effort::kSeeds;
       rules.persists = false;
       rules.incumbent_s *= ScheduleSlack();
-      TANGRAM_ASSIGN_OR_RETURN(PlanResult result, Try(rules, source));
+      return rules;
+    };
+    const auto take = [&](Attempt& attempt, PlanResult result) {
       attempt.has_seed_plans = result.stats.slice_plans > 0;
       if (!result.plan.has_value()) {
         attempt.why_no_seeds = std::move(result.infeasible);
-        continue;
+        return;
       }
       attempt.seeded_s = result.evaluation.iteration_time_s;
       Keep(attempt, std::move(result), /*is_seeded=*/true);
-    }
+    };
+    TANGRAM_RETURN_IF_ERROR(
+        TryInOrder(worth_it, rules_of, source, RunsAhead(), take));
     absl::c_stable_sort(attempts_, [](const Attempt& a, const Attempt& b) {
       return a.seeded_s < b.seeded_s;
     });
@@ -383,15 +386,65 @@ class RuntimeSearch::Parts {
     return rules;
   }
 
-  // Searches for one plan.
-  absl::StatusOr<PlanResult> Try(const PipelineRules& rules,
-                                 SlicePlanSource& source) {
-    TANGRAM_ASSIGN_OR_RETURN(
-        PlanResult result,
-        CreateJudgedPlanner(choice_, source, rules)->Plan(request_, observer_));
-    AddStats(result.stats, stats_);
-    Widen(result, scope_);
-    return result;
+  using RulesOfAttempt = absl::FunctionRef<PipelineRules(const Attempt&)>;
+  using TakeResult = absl::FunctionRef<void(Attempt&, PlanResult)>;
+
+  // The search of one attempt, for plans up to those that were known when it
+  // began.
+  class Trial : public OrderedTask {
+   public:
+    Trial(Parts& parts, Attempt& attempt, RulesOfAttempt rules_of,
+          SlicePlanSource& source, TakeResult take)
+        : parts_(parts),
+          attempt_(attempt),
+          rules_of_(rules_of),
+          source_(source),
+          take_(take),
+          rules_(rules_of(attempt)) {}
+
+    void Work(const TaskTurn& turn) override {
+      TurnObserver observer(turn, parts_.observer_);
+      result_ = CreateJudgedPlanner(parts_.choice_, source_, rules_)
+                    ->Plan(parts_.request_, observer);
+    }
+
+    bool IsStale() const override {
+      return rules_of_(attempt_).incumbent_s != rules_.incumbent_s;
+    }
+
+    absl::Status Take() override {
+      TANGRAM_RETURN_IF_ERROR(result_.status());
+      AddStats(result_->stats, parts_.stats_);
+      Widen(*result_, parts_.scope_);
+      take_(attempt_, *std::move(result_));
+      return absl::OkStatus();
+    }
+
+   private:
+    Parts& parts_;
+    Attempt& attempt_;
+    const RulesOfAttempt rules_of_;
+    SlicePlanSource& source_;
+    const TakeResult take_;
+    const PipelineRules rules_;
+    absl::StatusOr<PlanResult> result_;
+  };
+
+  // Searches for a plan with each attempt, and takes the results in order.
+  absl::Status TryInOrder(absl::Span<Attempt* const> attempts,
+                          RulesOfAttempt rules_of, SlicePlanSource& source,
+                          TaskRunner* tasks, TakeResult take) {
+    return RunTasks(tasks, static_cast<int>(attempts.size()), [&](int i) {
+      return std::make_unique<Trial>(*this, *attempts[i], rules_of, source,
+                                     take);
+    });
+  }
+
+  // Returns what runs searches of members that may begin before their turn. On
+  // many GPUs, each question has work for all threads, and the first searches
+  // bring faster plans, so that others would begin in vain.
+  TaskRunner* RunsAhead() const {
+    return HasFewGpus(request_) ? choice_.search.tasks : nullptr;
   }
 
   // A result and the rules of the search that found it.
@@ -476,7 +529,8 @@ class RuntimeSearch::Parts {
   }
 
   absl::Status Polish(Reach reach, Kept& kept) {
-    return PolishResult(request_, kept.rules, reach, observer_, kept.result);
+    return PolishResult(request_, kept.rules, reach, observer_, kept.result,
+                        choice_.search.tasks);
   }
 
   const PlanningRuntime& runtime_;
@@ -499,36 +553,6 @@ class RuntimeSearch::Parts {
   double lower_bound_s_ = 0;
   std::optional<Certificate> scope_;  // Covers all attempts.
 };
-
-bool HasFewGpus(const PlanRequest& request) {
-  constexpr int kFewGpus = 64;
-  return request.cluster->num_gpus() <= kFewGpus;
-}
-
-absl::Status CheckRuntime(const PlanningRuntime& runtime,
-                          const PlanRequest& request) {
-  Obstacles obstacles;
-  obstacles.Add(runtime.Check(request.model, runtime.Train(request.training)));
-  const std::optional<PipelineSchedule> schedule =
-      DemandedSchedule(request.constraints);
-  const PipelinePlan demanded{
-      .schedule = schedule.value_or(PipelineSchedule::kOneFOneB)};
-  const absl::string_view unknown = WhyNotScheduled(runtime.runs(), demanded);
-  if (!unknown.empty()) {
-    obstacles.Add(absl::InvalidArgumentError(
-        absl::StrCat(runtime.name(), " does not run ", unknown)));
-  }
-  std::set<std::string> of_devices;
-  for (const Node& node : request.cluster->nodes) {
-    of_devices.insert(runtime.WhyNotDevice(node.device));
-  }
-  if (!of_devices.contains("")) {
-    for (const std::string& why : of_devices) {
-      obstacles.Add(absl::InvalidArgumentError(why));
-    }
-  }
-  return obstacles.AsStatus();
-}
 
 RuntimeSearch::RuntimeSearch(const PlanningRuntime& runtime,
                              const PlannerChoice& choice,

@@ -542,7 +542,7 @@ class PortfolioPlanner : public ClusterPlanner {
       names.push_back(member.parallelizer);
     }
     for (const Runtime* runtime : Widest(runtimes_.KnownRuntimes())) {
-      const auto source = CreateMixedSource(sources);
+      const auto source = CreateMixedSource(sources, choice_.search.tasks);
       PipelineRules rules = RulesOf(*runtime);
       rules.incumbent_s = answer.IncumbentToBeat();
       TANGRAM_ASSIGN_OR_RETURN(

@@ -93,6 +93,10 @@ PairSearch::PairSearch(const SearchSpace& space, const PlanRequest& request,
 absl::Status PairSearch::Run() {
   observer_.OnPhase(PlanPhase::kEnumeration);
   TANGRAM_ASSIGN_OR_RETURN(open_, EnumeratePairs());
+  if (IsHopeless()) {
+    Conclude();
+    return absl::OkStatus();
+  }
   if (options_.pruning.imbalance) {
     std::vector<PairId> seeds;
     const std::vector<PairId> wanted = SeedPairs(space_);
@@ -119,6 +123,14 @@ absl::Status PairSearch::Run() {
     TANGRAM_RETURN_IF_ERROR(AskWave((least_s + Limit()) / 2));
   }
   return AskTheRest();
+}
+
+// Answers without a runtime have a lower bound, for which seeds are asked in
+// any case.
+bool PairSearch::IsHopeless() const {
+  return rules_.fit && options_.pruning.imbalance && Limit() < kInfinity &&
+         absl::c_none_of(open_,
+                         [this](const PairId& pair) { return Matters(pair); });
 }
 
 // Each round has better answers to cut the model by.

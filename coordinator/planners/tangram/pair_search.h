@@ -115,6 +115,7 @@ class PairSearch {
   absl::StatusOr<double> LeastWithIsland(int island) const;
 
  private:
+  class Composing;
   struct Question {
     PairId pair;
     int trailing_stages = 0;
@@ -141,6 +142,9 @@ class PairSearch {
   // Asks the pairs of open_ whose lower bound is at most `limit_s`. The others
   // stay open.
   absl::Status AskWave(double limit_s);
+  // Returns whether no pair can be in a pipeline within the limit, which is
+  // known before anything is asked.
+  bool IsHopeless() const;
   // Asks pairs that make good pipelines by the answers so far, and composes.
   // Adds them to `asked`.
   absl::Status AskMeasuredSeeds(std::vector<PairId>& asked);
@@ -154,9 +158,13 @@ class PairSearch {
   // Composes, and asks for more trailing stages, until the compositions are
   // made of plans that fit.
   absl::Status ComposeAll();
-  absl::StatusOr<bool> ComposeChanged();
+  absl::Status ComposeChanged();
+  // Keeps the compositions of one microbatch size.
+  void Keep(int microbatch, std::vector<PlacedPair> pairs,
+            std::vector<Composition> compositions);
   absl::StatusOr<std::vector<Composition>> Compose(
       const ComposeProblem& problem);
+  void CountComposition(const ComposeEffort& effort);
   bool KeepsEarlier(const std::vector<Composition>& compositions,
                     std::vector<Composition>& earlier) const;
   static std::vector<PlacedPair> KeepUsed(

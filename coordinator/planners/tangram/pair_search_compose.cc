@@ -1,9 +1,11 @@
 // The part of PairSearch that composes pipelines of the answers.
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 
+#include "common/base/ordered_tasks.h"
 #include "common/base/status_macros.h"
 #include "coordinator/planners/tangram/pair_search.h"
 
@@ -14,9 +16,7 @@ absl::Status PairSearch::ComposeAll() {
     if (observer_.ShouldStop()) return absl::CancelledError("planning stopped");
     observer_.OnPhase(PlanPhase::kComposition);
     // A faster pipeline for one size lowers the limit for the others.
-    for (bool changed = true; changed;) {
-      TANGRAM_ASSIGN_OR_RETURN(changed, ComposeChanged());
-    }
+    TANGRAM_RETURN_IF_ERROR(ComposeChanged());
     const std::vector<Question> questions = OpenQuestions();
     if (questions.empty()) return absl::OkStatus();
     if (store_.is_full()) return LeaveUnasked();
@@ -45,40 +45,86 @@ bool PairSearch::KeepsEarlier(const std::vector<Composition>& compositions,
   return true;
 }
 
-// Composes one microbatch size that has new answers. Returns false if none has.
-absl::StatusOr<bool> PairSearch::ComposeChanged() {
-  for (int m = 0; m < static_cast<int>(composed_.size()); ++m) {
-    Composed& composed = composed_[m];
-    if (!composed.changed) continue;
-    if (observer_.ShouldStop()) return absl::CancelledError("planning stopped");
-    composed.changed = false;
-    ComposeProblem problem = ProblemFor(m);
-    TANGRAM_ASSIGN_OR_RETURN(std::vector<Composition> compositions,
-                             Compose(problem));
-    if (KeepsEarlier(compositions, composed.compositions)) return true;
-    composed.pairs = KeepUsed(std::move(problem.pairs), compositions);
-    composed.compositions = std::move(compositions);
-    for (const Composition& composition : composed.compositions) {
-      if (composition.optimistic || composition.closed_form_s >= best_s_) {
-        continue;
-      }
-      best_s_ = composition.closed_form_s;
-      observer_.OnBest(best_s_);
-    }
-    return true;
+// Composes one microbatch size below the best pipeline that was known when it
+// began.
+class PairSearch::Composing : public OrderedTask {
+ public:
+  Composing(PairSearch& search, int microbatch)
+      : search_(search),
+        microbatch_(microbatch),
+        problem_(search.ProblemFor(microbatch)) {}
+
+  void Work(const TaskTurn& turn) override {
+    problem_.should_stop = [this, &turn] {
+      return turn.ShouldStop() || search_.observer_.ShouldStop();
+    };
+    compositions_ = ComposePipelines(problem_, &effort_);
   }
-  return false;
+
+  bool IsStale() const override {
+    return problem_.incumbent_s != search_.best_s_;
+  }
+
+  absl::Status Take() override {
+    search_.CountComposition(effort_);
+    TANGRAM_RETURN_IF_ERROR(compositions_.status());
+    search_.Keep(microbatch_, std::move(problem_.pairs),
+                 *std::move(compositions_));
+    return absl::OkStatus();
+  }
+
+ private:
+  PairSearch& search_;
+  const int microbatch_;
+  ComposeProblem problem_;
+  ComposeEffort effort_;
+  absl::StatusOr<std::vector<Composition>> compositions_;
+};
+
+// Composes the microbatch sizes that have new answers.
+absl::Status PairSearch::ComposeChanged() {
+  std::vector<int> changed;
+  for (int m = 0; m < static_cast<int>(composed_.size()); ++m) {
+    if (!composed_[m].changed) continue;
+    composed_[m].changed = false;
+    changed.push_back(m);
+  }
+  // A problem refers to the candidates that lessons corrected, which another of
+  // the same microbatch size would correct again.
+  TaskRunner* const tasks = borne_.empty() ? options_.tasks : nullptr;
+  return RunTasks(tasks, static_cast<int>(changed.size()), [&](int i) {
+    return std::make_unique<Composing>(*this, changed[i]);
+  });
+}
+
+void PairSearch::Keep(int microbatch, std::vector<PlacedPair> pairs,
+                      std::vector<Composition> compositions) {
+  Composed& composed = composed_[microbatch];
+  if (KeepsEarlier(compositions, composed.compositions)) return;
+  composed.pairs = KeepUsed(std::move(pairs), compositions);
+  composed.compositions = std::move(compositions);
+  for (const Composition& composition : composed.compositions) {
+    if (composition.optimistic || composition.closed_form_s >= best_s_) {
+      continue;
+    }
+    best_s_ = composition.closed_form_s;
+    observer_.OnBest(best_s_);
+  }
 }
 
 absl::StatusOr<std::vector<Composition>> PairSearch::Compose(
     const ComposeProblem& problem) {
-  ++stats_.compositions;
   ComposeEffort effort;
   absl::StatusOr<std::vector<Composition>> compositions =
       ComposePipelines(problem, &effort);
-  if (!effort.is_exact)
-    met_.narrowest_beam = std::min(met_.narrowest_beam, effort.beam_width);
+  CountComposition(effort);
   return compositions;
+}
+
+void PairSearch::CountComposition(const ComposeEffort& effort) {
+  ++stats_.compositions;
+  if (effort.is_exact) return;
+  met_.narrowest_beam = std::min(met_.narrowest_beam, effort.beam_width);
 }
 
 // Returns the pairs that `compositions` use, in the same order, and changes the

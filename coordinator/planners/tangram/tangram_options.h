@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "common/base/ordered_tasks.h"
 #include "coordinator/islands/build_islands.h"
 #include "coordinator/islands/split_islands.h"
 
@@ -53,6 +54,10 @@ struct TangramOptions {
   // Stage times that searches for allocations of one cluster share. Must
   // outlive the search. Null: it times all its stages. Never changes the plan.
   SharedStageTimes* shared_times = nullptr;
+  // Runs parts of the search at the same time. Must outlive the search. Null:
+  // all run one after the other. Never changes the plan. The source of slice
+  // plans and the observer must be thread-safe.
+  TaskRunner* tasks = nullptr;
 };
 
 // The most that max_pipelines may be.

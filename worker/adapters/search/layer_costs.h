@@ -78,7 +78,7 @@ class LayerCosts : public SearchMemory::Content {
 
  private:
   // Beyond so much, everything is forgotten.
-  static constexpr int64_t kMostBytes = int64_t{12} << 20;
+  static constexpr int64_t kMostBytes = int64_t{32} << 20;
 
   int64_t Bytes() const;
 

@@ -94,6 +94,23 @@ TEST(TangramPlannerTest, LooksOnUpToTheIncumbentIfTheBestAreRefused) {
   EXPECT_FALSE(none.plan.has_value());
 }
 
+TEST(TangramPlannerTest, AsksNothingForARuntimeIfNoPlanCanBeFastEnough) {
+  FakeSlicePlanSource source;
+  source.seconds_per_layer = SlowIsHalfAsFast;
+  PipelineRules rules{.fit = [](const PlanRequest&, const PipelinePlan& plan)
+                          -> absl::StatusOr<PipelinePlan> { return plan; }};
+  const auto queries_below = [&](double incumbent_s) {
+    rules.incumbent_s = incumbent_s;
+    testing::SilentObserver observer;
+    const absl::StatusOr<PlanResult> result =
+        Judged(source, {}, rules)->Plan(FastAndSlow(), observer);
+    EXPECT_TRUE(result.ok());
+    return result->stats.queries;
+  };
+  EXPECT_GT(queries_below(37), 0);
+  EXPECT_EQ(queries_below(1e-3), 0);
+}
+
 TEST(TangramPlannerTest, TellsWhatTheNextBestPlansCost) {
   FakeSlicePlanSource source;
   source.seconds_per_layer = SlowIsHalfAsFast;
