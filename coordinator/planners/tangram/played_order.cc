@@ -24,8 +24,11 @@ constexpr int64_t kWorkBetweenPolls = 1 << 14;
 
 }  // namespace
 
-PlayedOrder::PlayedOrder(std::vector<PlayedProblem> problems, double limit_s)
-    : problems_(std::move(problems)), least_s_(problems_.size()) {
+PlayedOrder::PlayedOrder(std::vector<PlayedProblem> problems, double limit_s,
+                         Scope scope)
+    : scope_(scope),
+      problems_(std::move(problems)),
+      least_s_(problems_.size()) {
   Begin(limit_s, /*is_tight=*/false);
 }
 
@@ -35,6 +38,7 @@ void PlayedOrder::Narrow(double limit_s) { Begin(limit_s, /*is_tight=*/true); }
 
 void PlayedOrder::Begin(double limit_s, bool is_tight) {
   tails_.clear();
+  best_.Clear();
   queue_ = {};
   played_ = {};
   composers_.resize(problems_.size());
@@ -81,7 +85,7 @@ absl::StatusOr<std::optional<PlayedPipeline>> PlayedOrder::Next(
     if (!is_exact_ || WasRaised(tail)) continue;
     if (tails_[tail].begin == 0) {
       played_.push({Play(tail), tail});
-    } else {
+    } else if (IsAmongBest(tails_[tail], best_)) {
       TANGRAM_RETURN_IF_ERROR(
           Expand(tail, limit_s, should_stop,
                  [this](const Tail& longer) { AddTail(longer); }));
@@ -112,6 +116,8 @@ PlayedPipeline PlayedOrder::PipelineOf(const Entry& played) const {
 // best complete ones.
 class PlayedOrder::Level {
  public:
+  explicit Level(const PlayedOrder& order) : order_(order) {}
+
   void Add(const Tail& tail) {
     const bool is_complete = tail.begin == 0;
     std::vector<Tail>& tails = is_complete ? complete_ : of_set_[tail.islands];
@@ -137,13 +143,18 @@ class PlayedOrder::Level {
   }
 
  private:
-  static void KeepBest(size_t most, std::vector<Tail>& tails) {
+  void KeepBest(size_t most, std::vector<Tail>& tails) const {
     std::stable_sort(
         tails.begin(), tails.end(),
         [](const Tail& a, const Tail& b) { return a.least_s < b.least_s; });
+    BestTails best;
+    std::erase_if(tails, [&](const Tail& tail) {
+      return tail.begin > 0 && !order_.IsAmongBest(tail, best);
+    });
     if (tails.size() > most) tails.resize(most);
   }
 
+  const PlayedOrder& order_;
   std::map<uint32_t, std::vector<Tail>> of_set_;
   std::vector<Tail> complete_;
 };
@@ -155,7 +166,7 @@ absl::StatusOr<std::optional<PlayedPipeline>> PlayedOrder::Dive(
   const size_t first = tails_.size();
   std::vector<int> tails(first);  // Those without a slice.
   std::iota(tails.begin(), tails.end(), 0);
-  Level level;
+  Level level(*this);
   while (!tails.empty() && work_ - work_before < kMaxDiveWork) {
     for (const int tail : tails) {
       TANGRAM_RETURN_IF_ERROR(
@@ -231,6 +242,27 @@ bool PlayedOrder::IsWanted(const Tail& tail) const {
   if (tail.begin > 0) return true;
   if (tail.islands < 32) return (settled_sets_ >> tail.islands & 1) == 0;
   return !settled_.contains(tail.islands);
+}
+
+TailPlace PlayedOrder::PlaceOf(const Tail& tail) const {
+  const PlayedProblem& problem = problems_[tail.problem];
+  const PlayedSlice& first = problem.slices[tail.slice];
+  const PlayedSlice& last = problem.slices[tail.last];
+  return {.problem = tail.problem,
+          .begin = tail.begin,
+          .islands = tail.islands,
+          .first_island = first.island,
+          .first_end = problem.plans[first.plan].first_end,
+          .last_island = last.island,
+          .last_end = problem.plans[last.plan].last_end,
+          .num_stages = tail.bound.num_stages};
+}
+
+// Returns false if one of `best` has the same place and no greater bounds.
+// Otherwise adds the tail.
+bool PlayedOrder::IsAmongBest(const Tail& tail, BestTails& best) const {
+  return scope_ == Scope::kEveryPipeline || tail.slice < 0 ||
+         best.Add(PlaceOf(tail), tail.bound);
 }
 
 double PlayedOrder::Play(int tail) {
