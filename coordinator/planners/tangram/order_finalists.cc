@@ -13,6 +13,11 @@ namespace {
 
 // The most dives of a search.
 constexpr int kMostDives = 2;
+// The most tails of a set of islands from which a dive by quick bounds, or by
+// tight ones, goes on. With 16 rather than 32, five of 54 searches of four
+// islands found slower pipelines, by 1.5 to 10 %.
+constexpr int kQuickDiveWidth = 8;
+constexpr int kDiveWidth = 32;
 
 // Returns max_s (Σ_{i<s} t_i + B·t_s), a lower bound in seconds on every
 // pipeline with these stages.
@@ -58,7 +63,8 @@ absl::StatusOr<std::optional<PlayedPipeline>> OrderFinalists::Dive(
     ++num_dives_;
     TANGRAM_ASSIGN_OR_RETURN(
         const std::optional<PlayedPipeline> dived,
-        order_->Dive(limit_s, [this] { return observer_.ShouldStop(); }));
+        order_->Dive(limit_s, num_dives_ == 1 ? kQuickDiveWidth : kDiveWidth,
+                     [this] { return observer_.ShouldStop(); }));
     if (dived.has_value()) return dived;
   }
   return std::nullopt;

@@ -116,13 +116,14 @@ PlayedPipeline PlayedOrder::PipelineOf(const Entry& played) const {
 // best complete ones.
 class PlayedOrder::Level {
  public:
-  explicit Level(const PlayedOrder& order) : order_(order) {}
+  Level(const PlayedOrder& order, int width)
+      : order_(order), width_(static_cast<size_t>(width)) {}
 
   void Add(const Tail& tail) {
     const bool is_complete = tail.begin == 0;
     std::vector<Tail>& tails = is_complete ? complete_ : of_set_[tail.islands];
     tails.push_back(tail);
-    const size_t most = is_complete ? kMostDived : size_t{kDiveWidth};
+    const size_t most = is_complete ? kMostDived : width_;
     if (tails.size() == 2 * most) KeepBest(most, tails);
   }
 
@@ -130,7 +131,7 @@ class PlayedOrder::Level {
   std::vector<Tail> Take() {
     std::vector<Tail> taken;
     for (auto& [islands, tails] : of_set_) {
-      KeepBest(kDiveWidth, tails);
+      KeepBest(width_, tails);
       taken.insert(taken.end(), tails.begin(), tails.end());
     }
     of_set_.clear();
@@ -155,18 +156,19 @@ class PlayedOrder::Level {
   }
 
   const PlayedOrder& order_;
+  const size_t width_;
   std::map<uint32_t, std::vector<Tail>> of_set_;
   std::vector<Tail> complete_;
 };
 
 // The tails of a dive stay out of the queue, as most of them are of no use.
 absl::StatusOr<std::optional<PlayedPipeline>> PlayedOrder::Dive(
-    double limit_s, absl::FunctionRef<bool()> should_stop) {
+    double limit_s, int width, absl::FunctionRef<bool()> should_stop) {
   const int64_t work_before = work_;
   const size_t first = tails_.size();
   std::vector<int> tails(first);  // Those without a slice.
   std::iota(tails.begin(), tails.end(), 0);
-  Level level(*this);
+  Level level(*this, width);
   while (!tails.empty() && work_ - work_before < kMaxDiveWork) {
     for (const int tail : tails) {
       TANGRAM_RETURN_IF_ERROR(
@@ -204,14 +206,17 @@ absl::Status PlayedOrder::Expand(int tail, double limit_s,
     next_poll_ = work_ + kWorkBetweenPolls;
     if (should_stop()) return absl::CancelledError("planning stopped");
   }
-  const auto is_slow = [&](const auto& slices) {
-    ++work_;
-    return composer.QuickSeconds(slices, rest) >= limit_s;
-  };
   for (const Composer::Group& group : composer.ending_at(rest.begin)) {
-    if (is_slow(group)) continue;
+    ++work_;
+    const std::optional<Composer::Front> front =
+        composer.FrontOf(group, rest, limit_s);
+    if (!front.has_value()) continue;
     for (const int slice : group.slices) {
-      if (is_slow(problem.slices[slice])) continue;
+      ++work_;
+      if (composer.QuickSeconds(*front, problem.slices[slice], rest) >=
+          limit_s) {
+        continue;
+      }
       const Tail longer = composer.Prepend(slice, rest, tail);
       if (longer.bound.num_stages > problem.max_stages) continue;
       if (longer.begin == 0 && longer.bound.num_stages < problem.min_stages) {

@@ -77,10 +77,6 @@ struct PlayedPipeline {
 inline constexpr int64_t kMaxPlayedWork = 4'000'000;
 inline constexpr size_t kMaxPlayedTails = 200'000;
 
-// The most tails of a set of islands from which a dive goes on. With 16, five
-// of 54 searches of four islands found slower pipelines, by 1.5 to 10 %.
-inline constexpr int kDiveWidth = 40;
-
 // Enumerates the compositions of some problems in order of their simulated
 // iteration times. Best-first search from the back: a partial pipeline counts
 // with a lower bound on all pipelines that end with it, and a complete one with
@@ -119,12 +115,12 @@ class PlayedOrder {
   absl::StatusOr<std::optional<PlayedPipeline>> Next(
       double limit_s, absl::FunctionRef<bool()> should_stop);
 
-  // Looks for a fast pipeline with a beam of kDiveWidth tails for each number
-  // of slices and each set of islands. Returns the fastest of some that it
+  // Looks for a fast pipeline with a beam of `width` tails for each number of
+  // slices and each set of islands. Returns the fastest of some that it
   // plays, if it takes less than `limit_s`. Call it before Next, which returns
   // the same pipeline again.
   absl::StatusOr<std::optional<PlayedPipeline>> Dive(
-      double limit_s, absl::FunctionRef<bool()> should_stop);
+      double limit_s, int width, absl::FunctionRef<bool()> should_stop);
 
   // Begins again with bounds that are tight for this limit, at most that of
   // before. They take several times as long as those of the beginning.

@@ -18,6 +18,7 @@ namespace {
 
 using testing::StatusIs;
 
+constexpr int kWidth = 40;  // Of dives.
 constexpr double kEveryTime = std::numeric_limits<double>::infinity();
 
 bool GoOn() { return false; }
@@ -180,7 +181,8 @@ TEST(PlayedOrderTest, ADiveLosesNoComposition) {
                                                  RandomProblem(rng, 4, 3)};
     std::vector<double> expected = AllTimes(problems, kEveryTime);
     PlayedOrder order(problems, kEveryTime);
-    ASSERT_OK_AND_ASSIGN(const auto dived, order.Dive(kEveryTime, GoOn));
+    ASSERT_OK_AND_ASSIGN(const auto dived,
+                         order.Dive(kEveryTime, kWidth, GoOn));
     ASSERT_EQ(dived.has_value(), !expected.empty());
     if (!dived.has_value()) continue;
     EXPECT_EQ(PlayedSeconds(problems[dived->problem], dived->slices),
@@ -194,7 +196,7 @@ TEST(PlayedOrderTest, ADiveLosesNoComposition) {
       limit_s = std::nextafter(dived->seconds, kEveryTime);
       expected = AllTimes(problems, limit_s);
       order.Narrow(limit_s);
-      ASSERT_OK_AND_ASSIGN(const auto again, order.Dive(limit_s, GoOn));
+      ASSERT_OK_AND_ASSIGN(const auto again, order.Dive(limit_s, kWidth, GoOn));
       EXPECT_TRUE(again.has_value());
     }
     std::vector<double> found;
