@@ -92,6 +92,7 @@ class OrderFinalists {
   std::vector<uint32_t> settled_;
   double limit_s_ = 0;  // In the last call.
   int num_dives_ = 0;
+  bool has_dived_last_ = false;
   bool began_again_ = false;  // The search to the first limit was exact.
   bool is_exact_ = true;
 };

@@ -15,9 +15,10 @@ namespace tangram {
 namespace {
 
 // The most complete pipelines that a dive plays, and the work after which it
-// goes no deeper.
+// goes no deeper: the first, or the second for each tail of its width.
 constexpr size_t kMostDived = 8;
 constexpr int64_t kMaxDiveWork = 1'000'000;
+constexpr int64_t kMaxDiveWorkOfTail = kMaxDiveWork / 32;
 
 // About 0.2 ms (kMaxPlayedWork).
 constexpr int64_t kWorkBetweenPolls = 1 << 14;
@@ -169,7 +170,9 @@ absl::StatusOr<std::optional<PlayedPipeline>> PlayedOrder::Dive(
   std::vector<int> tails(first);  // Those without a slice.
   std::iota(tails.begin(), tails.end(), 0);
   Level level(*this, width);
-  while (!tails.empty() && work_ - work_before < kMaxDiveWork) {
+  const int64_t most =
+      work_before + std::max(kMaxDiveWork, width * kMaxDiveWorkOfTail);
+  while (!tails.empty() && work_ < most) {
     for (const int tail : tails) {
       TANGRAM_RETURN_IF_ERROR(
           Expand(tail, limit_s, should_stop,
