@@ -91,8 +91,8 @@ class OrderFinalists {
   size_t num_stages_ = 0;
   std::vector<uint32_t> settled_;
   double limit_s_ = 0;  // In the last call.
-  double dived_s_ = 0;  // The limit of the last dive.
   int num_dives_ = 0;
+  bool has_dived_last_ = false;
   bool began_again_ = false;  // The search to the first limit was exact.
   bool is_exact_ = true;
 };

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -66,6 +65,19 @@ class PlayedOrder::Composer {
     for (const std::vector<int>& slices : ending_at_) AddGroups(slices);
   }
 
+  // The least latency and busiest time of some first atoms on some islands.
+  struct Prefix {
+    double latency_s = kInfinity;
+    double busiest_s = kInfinity;
+  };
+  // The atoms in front of a group, and what it sends to the tail behind it: one
+  // microbatch there and back, and the others on the busier link.
+  struct Front {
+    Prefix prefix;
+    double transfers_s = 0;
+    double queue_s = 0;
+  };
+
   // Slices on the same atoms and island, and the least of their bounds.
   struct Group {
     int begin = 0;
@@ -124,24 +136,48 @@ class PlayedOrder::Composer {
             tail.exchange_s);
   }
 
-  // Returns a quick lower bound on pipelines in which a slice of the group, or
-  // one of its slices, comes before `tail`. Infinite if there is none.
-  double QuickSeconds(const Group& group, const Tail& tail) {
+  // Returns what QuickSeconds needs of a tail, and of the group in front of it.
+  // Empty: the group is of no use there.
+  std::optional<Front> FrontOf(const Group& group, const Tail& tail,
+                               double limit_s) {
     const uint32_t own = uint32_t{1} << group.island;
-    if ((tail.islands & own) != 0) return kInfinity;
-    return QuickSeconds(
-        InFrontOf(group.begin, tail.islands | own, group.island),
-        group.latency_s, group.busiest_s, tail);
+    if ((tail.islands & own) != 0) return std::nullopt;
+    Front front{.prefix =
+                    InFrontOf(group.begin, tail.islands | own, group.island)};
+    const SliceBound least{.latency_s = group.latency_s,
+                           .busiest_s = group.busiest_s};
+    if (QuickSeconds(front, least, tail) >= limit_s) return std::nullopt;
+    if (tail.slice < 0 || !problem_.least_transfers) return front;
+    const auto [there_s, back_s] = problem_.least_transfers(
+        tail.begin, group.island, problem_.slices[tail.slice].island);
+    front.transfers_s = there_s + back_s;
+    front.queue_s = (problem_.num_microbatches - 1) * std::max(there_s, back_s);
+    if (QuickSeconds(front, least, tail) >= limit_s) return std::nullopt;
+    return front;
   }
-  double QuickSeconds(const PlayedSlice& slice, const Tail& tail) {
+
+  // Returns a quick lower bound on pipelines in which a slice comes before
+  // `tail`. Infinite if there is none.
+  double QuickSeconds(const Front& front, const PlayedSlice& slice,
+                      const Tail& tail) const {
     if (problem_.plans[slice.plan].max_trailing_stages <
         tail.bound.num_stages) {
       return kInfinity;
     }
-    const uint32_t islands = tail.islands | uint32_t{1} << slice.island;
     const SliceBound& alone = plans_[slice.plan];
-    return QuickSeconds(InFrontOf(slice.atoms.begin, islands, slice.island),
-                        alone.latency_s, alone.busiest_s, tail);
+    // The busiest stage waits twice for what is behind it, as in
+    // PlayedSuffixes::BusiestSeconds.
+    const double behind_s =
+        alone.behind_s + front.transfers_s + tail.bound.round_trip_s;
+    const int idle = tail.bound.num_stages + alone.stages_to_end;
+    const double passes_s =
+        idle < problem_.num_microbatches
+            ? (problem_.num_microbatches + 1 - idle) * alone.stage_s +
+                  2 * behind_s
+            : (problem_.num_microbatches + 1) * alone.stage_s / 2 + behind_s;
+    return std::max(QuickSeconds(front, alone, tail),
+                    kRounding * (front.prefix.latency_s + alone.before_s +
+                                 passes_s + tail.exchange_s));
   }
 
   // Returns the tail of `slice` in front of `tail`.
@@ -200,11 +236,6 @@ class PlayedOrder::Composer {
     return least_s;
   }
 
-  // The least latency and busiest time of some first atoms on some islands.
-  struct Prefix {
-    double latency_s = kInfinity;
-    double busiest_s = kInfinity;
-  };
   // The least over all wanted sets, when `settled` were not wanted.
   struct Wanted {
     Prefix least;
@@ -286,26 +317,31 @@ class PlayedOrder::Composer {
     return joint_->LatencyOf(begin, joint_tells_ ? before : 0, front);
   }
 
-  static double QuickSeconds(const Prefix& prefix, double latency_s,
-                             double busiest_s, const Tail& tail) {
+  static double QuickSeconds(const Front& front, const SliceBound& slice,
+                             const Tail& tail) {
+    const double before_s = front.prefix.latency_s;
+    const double through_s = before_s + slice.latency_s + front.transfers_s;
     return kRounding *
-           (std::max({prefix.busiest_s, prefix.latency_s + busiest_s,
-                      prefix.latency_s + latency_s + tail.bound.passes_s}) +
+           (std::max({front.prefix.busiest_s, before_s + slice.busiest_s,
+                      through_s + tail.bound.passes_s,
+                      through_s + tail.bound.round_trip_s + front.queue_s}) +
             tail.exchange_s);
   }
 
   // Adds the groups of slices that end at the next atom.
   void AddGroups(const std::vector<int>& slices) {
     std::vector<Group>& groups = groups_.emplace_back();
-    std::map<std::pair<int, int>, size_t> known;  // By first atom and island.
+    // [begin · num_islands + island]: the number of the group; -1: none.
+    std::vector<int> known(problem_.num_atoms * problem_.num_islands, -1);
     for (const int index : slices) {
       const PlayedSlice& slice = problem_.slices[index];
-      const auto [it, is_new] =
-          known.try_emplace({slice.atoms.begin, slice.island}, groups.size());
-      if (is_new) {
+      int& number =
+          known[slice.atoms.begin * problem_.num_islands + slice.island];
+      if (number < 0) {
+        number = static_cast<int>(groups.size());
         groups.push_back({.begin = slice.atoms.begin, .island = slice.island});
       }
-      Group& group = groups[it->second];
+      Group& group = groups[number];
       const SliceBound& alone = plans_[slice.plan];
       group.latency_s = std::min(group.latency_s, alone.latency_s);
       group.busiest_s = std::min(group.busiest_s, alone.busiest_s);

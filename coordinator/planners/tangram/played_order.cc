@@ -15,17 +15,21 @@ namespace tangram {
 namespace {
 
 // The most complete pipelines that a dive plays, and the work after which it
-// goes no deeper.
+// goes no deeper: the first, or the second for each tail of its width.
 constexpr size_t kMostDived = 8;
 constexpr int64_t kMaxDiveWork = 1'000'000;
+constexpr int64_t kMaxDiveWorkOfTail = kMaxDiveWork / 32;
 
 // About 0.2 ms (kMaxPlayedWork).
 constexpr int64_t kWorkBetweenPolls = 1 << 14;
 
 }  // namespace
 
-PlayedOrder::PlayedOrder(std::vector<PlayedProblem> problems, double limit_s)
-    : problems_(std::move(problems)), least_s_(problems_.size()) {
+PlayedOrder::PlayedOrder(std::vector<PlayedProblem> problems, double limit_s,
+                         Scope scope)
+    : scope_(scope),
+      problems_(std::move(problems)),
+      least_s_(problems_.size()) {
   Begin(limit_s, /*is_tight=*/false);
 }
 
@@ -35,6 +39,7 @@ void PlayedOrder::Narrow(double limit_s) { Begin(limit_s, /*is_tight=*/true); }
 
 void PlayedOrder::Begin(double limit_s, bool is_tight) {
   tails_.clear();
+  best_.Clear();
   queue_ = {};
   played_ = {};
   composers_.resize(problems_.size());
@@ -81,7 +86,7 @@ absl::StatusOr<std::optional<PlayedPipeline>> PlayedOrder::Next(
     if (!is_exact_ || WasRaised(tail)) continue;
     if (tails_[tail].begin == 0) {
       played_.push({Play(tail), tail});
-    } else {
+    } else if (IsAmongBest(tails_[tail], best_)) {
       TANGRAM_RETURN_IF_ERROR(
           Expand(tail, limit_s, should_stop,
                  [this](const Tail& longer) { AddTail(longer); }));
@@ -112,11 +117,14 @@ PlayedPipeline PlayedOrder::PipelineOf(const Entry& played) const {
 // best complete ones.
 class PlayedOrder::Level {
  public:
+  Level(const PlayedOrder& order, int width)
+      : order_(order), width_(static_cast<size_t>(width)) {}
+
   void Add(const Tail& tail) {
     const bool is_complete = tail.begin == 0;
     std::vector<Tail>& tails = is_complete ? complete_ : of_set_[tail.islands];
     tails.push_back(tail);
-    const size_t most = is_complete ? kMostDived : size_t{kDiveWidth};
+    const size_t most = is_complete ? kMostDived : width_;
     if (tails.size() == 2 * most) KeepBest(most, tails);
   }
 
@@ -124,7 +132,7 @@ class PlayedOrder::Level {
   std::vector<Tail> Take() {
     std::vector<Tail> taken;
     for (auto& [islands, tails] : of_set_) {
-      KeepBest(kDiveWidth, tails);
+      KeepBest(width_, tails);
       taken.insert(taken.end(), tails.begin(), tails.end());
     }
     of_set_.clear();
@@ -137,26 +145,34 @@ class PlayedOrder::Level {
   }
 
  private:
-  static void KeepBest(size_t most, std::vector<Tail>& tails) {
+  void KeepBest(size_t most, std::vector<Tail>& tails) const {
     std::stable_sort(
         tails.begin(), tails.end(),
         [](const Tail& a, const Tail& b) { return a.least_s < b.least_s; });
+    BestTails best;
+    std::erase_if(tails, [&](const Tail& tail) {
+      return tail.begin > 0 && !order_.IsAmongBest(tail, best);
+    });
     if (tails.size() > most) tails.resize(most);
   }
 
+  const PlayedOrder& order_;
+  const size_t width_;
   std::map<uint32_t, std::vector<Tail>> of_set_;
   std::vector<Tail> complete_;
 };
 
 // The tails of a dive stay out of the queue, as most of them are of no use.
 absl::StatusOr<std::optional<PlayedPipeline>> PlayedOrder::Dive(
-    double limit_s, absl::FunctionRef<bool()> should_stop) {
+    double limit_s, int width, absl::FunctionRef<bool()> should_stop) {
   const int64_t work_before = work_;
   const size_t first = tails_.size();
   std::vector<int> tails(first);  // Those without a slice.
   std::iota(tails.begin(), tails.end(), 0);
-  Level level;
-  while (!tails.empty() && work_ - work_before < kMaxDiveWork) {
+  Level level(*this, width);
+  const int64_t most =
+      work_before + std::max(kMaxDiveWork, width * kMaxDiveWorkOfTail);
+  while (!tails.empty() && work_ < most) {
     for (const int tail : tails) {
       TANGRAM_RETURN_IF_ERROR(
           Expand(tail, limit_s, should_stop,
@@ -193,14 +209,17 @@ absl::Status PlayedOrder::Expand(int tail, double limit_s,
     next_poll_ = work_ + kWorkBetweenPolls;
     if (should_stop()) return absl::CancelledError("planning stopped");
   }
-  const auto is_slow = [&](const auto& slices) {
-    ++work_;
-    return composer.QuickSeconds(slices, rest) >= limit_s;
-  };
   for (const Composer::Group& group : composer.ending_at(rest.begin)) {
-    if (is_slow(group)) continue;
+    ++work_;
+    const std::optional<Composer::Front> front =
+        composer.FrontOf(group, rest, limit_s);
+    if (!front.has_value()) continue;
     for (const int slice : group.slices) {
-      if (is_slow(problem.slices[slice])) continue;
+      ++work_;
+      if (composer.QuickSeconds(*front, problem.slices[slice], rest) >=
+          limit_s) {
+        continue;
+      }
       const Tail longer = composer.Prepend(slice, rest, tail);
       if (longer.bound.num_stages > problem.max_stages) continue;
       if (longer.begin == 0 && longer.bound.num_stages < problem.min_stages) {
@@ -231,6 +250,27 @@ bool PlayedOrder::IsWanted(const Tail& tail) const {
   if (tail.begin > 0) return true;
   if (tail.islands < 32) return (settled_sets_ >> tail.islands & 1) == 0;
   return !settled_.contains(tail.islands);
+}
+
+TailPlace PlayedOrder::PlaceOf(const Tail& tail) const {
+  const PlayedProblem& problem = problems_[tail.problem];
+  const PlayedSlice& first = problem.slices[tail.slice];
+  const PlayedSlice& last = problem.slices[tail.last];
+  return {.problem = tail.problem,
+          .begin = tail.begin,
+          .islands = tail.islands,
+          .first_island = first.island,
+          .first_end = problem.plans[first.plan].first_end,
+          .last_island = last.island,
+          .last_end = problem.plans[last.plan].last_end,
+          .num_stages = tail.bound.num_stages};
+}
+
+// Returns false if one of `best` has the same place and no greater bounds.
+// Otherwise adds the tail.
+bool PlayedOrder::IsAmongBest(const Tail& tail, BestTails& best) const {
+  return scope_ == Scope::kEveryPipeline || tail.slice < 0 ||
+         best.Add(PlaceOf(tail), tail.bound);
 }
 
 double PlayedOrder::Play(int tail) {

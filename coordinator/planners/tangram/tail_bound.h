@@ -1,6 +1,7 @@
 #ifndef TANGRAM_COORDINATOR_PLANNERS_TANGRAM_TAIL_BOUND_H_
 #define TANGRAM_COORDINATOR_PLANNERS_TANGRAM_TAIL_BOUND_H_
 
+#include <algorithm>
 #include <array>
 
 #include "common/sim/play_pipeline.h"
@@ -58,6 +59,16 @@ struct TailBound {
 // with B − 1 − n = q k + r and r < k. For k = 1 it is the work of the stage.
 TailBound PrependStage(const StageTimes& stage, const TailBound& rest,
                        int num_microbatches);
+
+// Returns whether no bound of `a` is greater than that of `b`, which has as
+// many stages. Then none is with the same stages in front of both: all terms of
+// PrependStage rise with those of the rest.
+inline bool IsNoGreater(const TailBound& a, const TailBound& b) {
+  return a.round_trip_s <= b.round_trip_s && a.passes_s <= b.passes_s &&
+         a.iteration_s <= b.iteration_s &&
+         std::equal(a.windows_s.begin(), a.windows_s.end(), b.windows_s.begin(),
+                    [](double x, double y) { return x <= y; });
+}
 
 }  // namespace tangram
 

@@ -18,6 +18,7 @@ namespace {
 
 using testing::StatusIs;
 
+constexpr int kWidth = 40;  // Of dives.
 constexpr double kEveryTime = std::numeric_limits<double>::infinity();
 
 bool GoOn() { return false; }
@@ -180,7 +181,8 @@ TEST(PlayedOrderTest, ADiveLosesNoComposition) {
                                                  RandomProblem(rng, 4, 3)};
     std::vector<double> expected = AllTimes(problems, kEveryTime);
     PlayedOrder order(problems, kEveryTime);
-    ASSERT_OK_AND_ASSIGN(const auto dived, order.Dive(kEveryTime, GoOn));
+    ASSERT_OK_AND_ASSIGN(const auto dived,
+                         order.Dive(kEveryTime, kWidth, GoOn));
     ASSERT_EQ(dived.has_value(), !expected.empty());
     if (!dived.has_value()) continue;
     EXPECT_EQ(PlayedSeconds(problems[dived->problem], dived->slices),
@@ -194,7 +196,7 @@ TEST(PlayedOrderTest, ADiveLosesNoComposition) {
       limit_s = std::nextafter(dived->seconds, kEveryTime);
       expected = AllTimes(problems, limit_s);
       order.Narrow(limit_s);
-      ASSERT_OK_AND_ASSIGN(const auto again, order.Dive(limit_s, GoOn));
+      ASSERT_OK_AND_ASSIGN(const auto again, order.Dive(limit_s, kWidth, GoOn));
       EXPECT_TRUE(again.has_value());
     }
     std::vector<double> found;
@@ -206,6 +208,25 @@ TEST(PlayedOrderTest, ADiveLosesNoComposition) {
     EXPECT_EQ(found, expected);
   }
   EXPECT_GT(found_best, 50);
+}
+
+// Bounds of such small pipelines lack up to a tenth of their times.
+TEST(PlayedOrderTest, ASearchForTheFastestLosesLittle) {
+  std::mt19937 rng(11);
+  int num_exact = 0;
+  int num_problems = 0;
+  for (int i = 0; i < 200; ++i) {
+    const PlayedProblem problem = RandomProblem(rng, 5, 3);
+    const std::vector<double> times = AllTimes({problem}, kEveryTime);
+    PlayedOrder order({problem}, kEveryTime, PlayedOrder::Scope::kFastest);
+    ASSERT_OK_AND_ASSIGN(const auto first, order.Next(kEveryTime, GoOn));
+    ASSERT_EQ(first.has_value(), !times.empty());
+    if (times.empty()) continue;
+    EXPECT_LE(first->seconds, 1.1 * times.front());
+    ++num_problems;
+    num_exact += first->seconds == times.front() ? 1 : 0;
+  }
+  EXPECT_GT(num_exact, num_problems * 9 / 10);
 }
 
 TEST(PlayedOrderTest, AFallingLimitEndsIt) {

@@ -77,5 +77,32 @@ TEST(TailBoundTest, ALinkThatCarriesAllMicrobatchesBoundsTheTime) {
   EXPECT_DOUBLE_EQ(RunOneFOneB(stages, 10).iteration_time_s, 14 + 9 * 10);
 }
 
+// Returns bounds that are up to a tenth less, each by a share of its own.
+TailBound LessThan(TailBound bound, std::mt19937& rng) {
+  std::uniform_real_distribution<double> share(0.9, 1);
+  bound.round_trip_s *= share(rng);
+  bound.passes_s *= share(rng);
+  bound.iteration_s *= share(rng);
+  for (double& window_s : bound.windows_s) window_s *= share(rng);
+  return bound;
+}
+
+TEST(TailBoundTest, LesserBoundsStayLesserWithTheSameStagesInFront) {
+  for (uint32_t seed = 0; seed < 2000; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    std::mt19937 rng(seed);
+    const int num_microbatches = 1 + static_cast<int>(rng() % 20);
+    TailBound greater = TailBoundOf(RandomStages(rng), num_microbatches);
+    TailBound lesser = LessThan(greater, rng);
+    ASSERT_TRUE(IsNoGreater(lesser, greater));
+    EXPECT_FALSE(IsNoGreater(greater, lesser));
+    for (const StageTimes& stage : RandomStages(rng)) {
+      lesser = PrependStage(stage, lesser, num_microbatches);
+      greater = PrependStage(stage, greater, num_microbatches);
+      ASSERT_TRUE(IsNoGreater(lesser, greater));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tangram
