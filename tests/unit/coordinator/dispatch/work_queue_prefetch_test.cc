@@ -9,14 +9,12 @@
 namespace tangram {
 namespace {
 
-using ::testing::SizeIs;
+const AdapterId kAheadAdapter{"aceso", "1"};
 
-const AdapterId kAdapter{"aceso", "1"};
+WorkQueue QueueOfManySlots() { return WorkQueue({.first_slots = 1 << 12}); }
 
-WorkQueue NewQueue() { return WorkQueue({.first_slots = 1 << 12}); }
-
-void AddTasks(WorkQueue& queue, int count) {
-  const BatchId batch = queue.OpenBatch(kAdapter);
+void AddWaiting(WorkQueue& queue, int count) {
+  const BatchId batch = queue.OpenBatch(kAheadAdapter);
   for (int i = 0; i < count; ++i) queue.AddTask(batch);
 }
 
@@ -36,23 +34,24 @@ TEST(WorkQueuePrefetchTest, ManyShortTasksAreLeasedAhead) {
        {std::pair(1e-5, 1 + WorkQueue::kMostPrefetch),
         {6e-4, 1 + 8},
         {1e-3, 1 + 7}}) {
-    WorkQueue queue = NewQueue();
-    const WorkerId worker = queue.AddWorker({kAdapter}, 1, 0);
-    AddTasks(queue, 1);
+    WorkQueue queue = QueueOfManySlots();
+    const WorkerId worker = queue.AddWorker({kAheadAdapter}, 1, 0);
+    AddWaiting(queue, 1);
     AnswerTogether(queue, worker, takes_s);
-    AddTasks(queue, 1000);
-    EXPECT_THAT(queue.LeaseTo(worker, 10), SizeIs(leases)) << takes_s;
+    AddWaiting(queue, 1000);
+    EXPECT_THAT(queue.LeaseTo(worker, 10), ::testing::SizeIs(leases))
+        << takes_s;
   }
 }
 
 TEST(WorkQueuePrefetchTest, AnswersOfOneMessageShareItsTime) {
-  WorkQueue queue = NewQueue();
-  const WorkerId worker = queue.AddWorker({kAdapter}, 4, 0);
-  AddTasks(queue, 4);
+  WorkQueue queue = QueueOfManySlots();
+  const WorkerId worker = queue.AddWorker({kAheadAdapter}, 4, 0);
+  AddWaiting(queue, 4);
   AnswerTogether(queue, worker, 0.4);
-  AddTasks(queue, 1000);
+  AddWaiting(queue, 1000);
   // Each took 0.4 s of its slot: two more within a second.
-  EXPECT_THAT(queue.LeaseTo(worker, 1), SizeIs(4 * (1 + 2)));
+  EXPECT_THAT(queue.LeaseTo(worker, 1), ::testing::SizeIs(4 * (1 + 2)));
 }
 
 }  // namespace
