@@ -18,7 +18,7 @@ constexpr int kMostDives = 2;
 // islands found slower pipelines, by 1.5 to 10 %.
 constexpr int kQuickDiveWidth = 8;
 constexpr int kDiveWidth = 32;
-// That of a dive after the limits ended the search.
+// The same for a dive after the limits ended the search.
 constexpr int kLastDiveWidth = 128;
 
 // Returns max_s (Σ_{i<s} t_i + B·t_s), a lower bound in seconds on every

@@ -18,7 +18,7 @@ namespace {
 
 using testing::StatusIs;
 
-constexpr int kWidth = 40;  // Of dives.
+constexpr int kWidth = 40;  // How wide dives are.
 constexpr double kEveryTime = std::numeric_limits<double>::infinity();
 
 bool GoOn() { return false; }
