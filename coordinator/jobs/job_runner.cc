@@ -353,8 +353,10 @@ void JobRunner::RunJob(const Job& job, Running& running) {
   bool was_cancelled = false;
   bool is_ended = false;
   double delay_s = 0;
+  double ran_s = 0;
   {
     const MutexLock lock(mutex_);
+    ran_s = NowS() - running.began_s;
     is_lost = running.is_lost;
     if (!result.ok() && !running.why.ok()) result = running.why;
     const bool has_own_end = running.is_put_back || !running.why.ok();
@@ -372,9 +374,10 @@ void JobRunner::RunJob(const Job& job, Running& running) {
   if (is_lost) {
     Note(true, "job lost", job.id, absl::OkStatus());
     // Releases the job in case no other coordinator has taken it.
-    store_.Release(LeaseFor(running)).IgnoreError();
+    store_.Release(LeaseFor(running), {.ran_s = ran_s}).IgnoreError();
   } else if (is_ended) {
-    const absl::Status released = store_.Release(LeaseFor(running), delay_s);
+    const absl::Status released =
+        store_.Release(LeaseFor(running), {.ran_s = ran_s, .delay_s = delay_s});
     const bool waits = delay_s > kBehindOthersS && released.ok();
     Note(false, waits ? "job waits for workers" : "job put back", job.id,
          waits ? result.status() : released);

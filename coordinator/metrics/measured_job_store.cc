@@ -164,9 +164,9 @@ class MeasuredJobStore : public JobStore {
     }
     return status;
   }
-  absl::Status Release(const JobLease& lease, double delay_s) override {
+  absl::Status Release(const JobLease& lease, const PutBack& how) override {
     absl::Status status =
-        Measure("release", [&] { return store_->Release(lease, delay_s); });
+        Measure("release", [&] { return store_->Release(lease, how); });
     TakeBeginning(lease);
     if (status.ok()) events_.Add({{"event", "put_back"}});
     return status;

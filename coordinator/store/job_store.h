@@ -92,6 +92,15 @@ struct JobEvent {
   bool operator==(const JobEvent&) const = default;
 };
 
+// How a job is put back.
+struct PutBack {
+  // Time that it ran, by a clock that does not jump; at least 0.
+  double ran_s = 0;
+  // Nobody takes it for so long; at most an hour. If it is not 0, others of its
+  // kind come first.
+  double delay_s = 0;
+};
+
 // A coordinator's right to run a job. The attempt number distinguishes it from
 // earlier leases of the same coordinator.
 struct JobLease {
@@ -231,10 +240,9 @@ class JobStore {
   // Ends a job with the state, result and error of `outcome`. Errors as
   // AppendEvent.
   virtual absl::Status Finish(const JobLease& lease, const Job& outcome) = 0;
-  // Puts a job back into the queue. Nobody takes it for `delay_s` seconds (at
-  // most an hour). If that is not 0, others of its kind come first. Errors as
-  // AppendEvent.
-  virtual absl::Status Release(const JobLease& lease, double delay_s = 0) = 0;
+  // Puts a job back into the queue. Errors as AppendEvent.
+  virtual absl::Status Release(const JobLease& lease,
+                               const PutBack& how = {}) = 0;
   // Fails up to `limit` jobs whose deadline has passed and that nobody runs.
   // Returns their number.
   virtual absl::StatusOr<int> EndOverdue(int limit) = 0;

@@ -363,16 +363,16 @@ class SqlJobStore : public JobStore {
     return IsLost(lease);
   }
 
-  absl::Status Release(const JobLease& lease, double delay_s) override {
+  absl::Status Release(const JobLease& lease, const PutBack& how) override {
     const MutexLock lock(mutex_);
     TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
-    const auto put_back = [now_s](Job& job) {
+    const auto put_back = [&how](Job& job) {
       job.state = JobState::kQueued;
-      job.ran_s += std::max(now_s - job.started_s, 0.0);
+      job.ran_s += how.ran_s;
       return true;
     };
     LeaseChange change{.until_s = now_s};
-    if (delay_s > 0) change.not_before_s = now_s + delay_s;
+    if (how.delay_s > 0) change.not_before_s = now_s + how.delay_s;
     TANGRAM_ASSIGN_OR_RETURN(const bool was_held,
                              ChangeHeld(lease, now_s, put_back, change));
     return was_held ? absl::OkStatus() : IsLost(lease);

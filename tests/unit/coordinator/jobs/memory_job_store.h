@@ -182,14 +182,14 @@ class MemoryJobStore : public JobStore {
     changed_.notify_all();
     return absl::OkStatus();
   }
-  absl::Status Release(const JobLease& lease, double delay_s) override {
+  absl::Status Release(const JobLease& lease, const PutBack& how) override {
     const std::lock_guard lock(mutex_);
     if (Fails()) return Failure();
     if (Held(lease) == nullptr) return Lost();
     // One that must wait is no test's next one.
     Job* const job = Held(lease);
-    job->state = delay_s > 0 ? JobState::kCancelled : JobState::kQueued;
-    job->ran_s = delay_s;
+    job->state = how.delay_s > 0 ? JobState::kCancelled : JobState::kQueued;
+    put_back_ = how;
     changed_.notify_all();
     return absl::OkStatus();
   }
@@ -197,6 +197,11 @@ class MemoryJobStore : public JobStore {
                                                     int64_t) override {
     const std::lock_guard lock(mutex_);
     return events_;
+  }
+  // How the last job was put back.
+  PutBack put_back() {
+    const std::lock_guard lock(mutex_);
+    return put_back_;
   }
   void SetRival() {
     const std::lock_guard lock(mutex_);
@@ -270,6 +275,7 @@ class MemoryJobStore : public JobStore {
   std::vector<JobEvent> events_;
   absl::StatusCode failure_ = absl::StatusCode::kOk;
   int num_failures_ = 0;
+  PutBack put_back_;
   bool has_rival_ = false;
   int num_spared_ = 0;
   int last_max_of_key_ = 0;
