@@ -21,7 +21,6 @@ LayerSpec MixerOf(const LayerSpec& layer) {
   part.num_experts = part.experts_per_token = 0;
   part.expert_ffn_hidden_size = part.shared_expert_ffn_hidden_size = 0;
   part.expert_capacity_factor = part.expert_group_tokens = 0;
-  part.sliding_window = 0;  // MegatronModelOptions checks windows.
   return part;
 }
 LayerSpec MlpOf(const LayerSpec& layer) {
@@ -50,6 +49,20 @@ absl::Status CheckMamba(const LayerSpec& layer, absl::string_view field) {
                   layer.mamba.conv_kernel,
                   absl::StrCat(kConvKernel, ", as in Megatron-LM"));
   }
+  return absl::OkStatus();
+}
+
+// The letter * builds plain attention: no norms of queries and keys, no latent
+// attention, no windows, which are counted by letters.
+absl::Status CheckAttention(const LayerSpec& layer, absl::string_view field) {
+  const auto refuse = [&](absl::string_view what) {
+    return Refuse(field, what,
+                  "plain attention, which is what Megatron-LM's hybrids have");
+  };
+  if (layer.mixer != MixerKind::kAttention) return absl::OkStatus();
+  if (layer.kv_lora_rank > 0) return refuse("latent attention");
+  if (layer.qk_norm) return refuse("norms of queries and keys");
+  if (layer.sliding_window > 0) return refuse("a sliding window");
   return absl::OkStatus();
 }
 
@@ -108,6 +121,7 @@ absl::Status CheckHybridModel(const ModelSpec& model) {
     const LayerSpec& layer = model.layers[l];
     const std::string field = absl::StrCat("model.layers[", l, "]");
     TANGRAM_RETURN_IF_ERROR(CheckMamba(layer, field));
+    TANGRAM_RETURN_IF_ERROR(CheckAttention(layer, field));
     for (const char letter : HybridLetters(layer)) {
       const bool mixer = letter == 'M' || letter == '*';
       TANGRAM_RETURN_IF_ERROR(

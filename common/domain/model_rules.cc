@@ -198,6 +198,17 @@ absl::Status CheckOrder(const ModelSpec& model) {
   return absl::OkStatus();
 }
 
+absl::Status CheckSomeMix(const ModelSpec& model) {
+  for (const LayerSpec& layer : model.layers) {
+    if (layer.kind == LayerKind::kTransformer &&
+        layer.mixer != MixerKind::kNone) {
+      return absl::OkStatus();
+    }
+  }
+  return FieldError("layers", "none mixes tokens",
+                    "attention or Mamba in one or more");
+}
+
 }  // namespace
 
 absl::Status CheckLayerFits(const LayerSpec& layer) {
@@ -217,6 +228,7 @@ absl::Status CheckLayerFits(const LayerSpec& layer) {
 
 absl::Status CheckLayersFit(const ModelSpec& model) {
   TANGRAM_RETURN_IF_ERROR(CheckOrder(model));
+  TANGRAM_RETURN_IF_ERROR(CheckSomeMix(model));
   const LayerSpec* end = nullptr;  // The last embedding or head.
   for (int i = 0; i < model.num_layers(); ++i) {
     const LayerSpec& layer = model.layers[i];

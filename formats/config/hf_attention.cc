@@ -87,6 +87,9 @@ absl::Status ReadSoftmaxAttention(const ConfigField& root,
   TANGRAM_RETURN_IF_ERROR(ReadHfKvHeads(root, family, layer));
   if (const std::optional<ConfigField> dim = FindAnyOf(root, kHeadDim)) {
     TANGRAM_ASSIGN_OR_RETURN(layer.head_dim, dim->AsInt(1, kMaxHeadDim));
+  } else if (family.hybrid == HybridRule::kPattern) {
+    // transformers would not take the usual hidden_size / heads.
+    return root.MissingError("head_dim", "a positive integer");
   } else if (family.sizes.head_dim > 0) {
     layer.head_dim = family.sizes.head_dim;
   } else if (layer.hidden_size % layer.num_heads != 0) {
@@ -354,9 +357,13 @@ absl::StatusOr<HfAttention> ReadHybrid(const ConfigField& root,
 
 absl::StatusOr<HfAttention> ReadHfAttention(const ConfigField& root,
                                             const HfFamily& family) {
+  int usual_layers = family.sizes.layers;
+  if (family.hybrid != HybridRule::kNone) {
+    TANGRAM_ASSIGN_OR_RETURN(usual_layers, CountHybridLayers(root));
+  }
   TANGRAM_ASSIGN_OR_RETURN(
       const int num_layers,
-      RequireAnyInt(root, kLayers, kMaxTransformerLayers, family.sizes.layers));
+      RequireAnyInt(root, kLayers, kMaxTransformerLayers, usual_layers));
   LayerSpec layer;
   TANGRAM_ASSIGN_OR_RETURN(layer.hidden_size,
                            RequireAnyInt(root, kHiddenSize, kMaxHiddenSize,

@@ -189,6 +189,8 @@ absl::Status MarkPeriods(const ConfigField& root,
   TANGRAM_ASSIGN_OR_RETURN(
       const int offset,
       ReadInt(root, "expert_layer_offset", 1, 0, kMaxTransformerLayers));
+  TANGRAM_RETURN_IF_ERROR(
+      CheckOffset(root, "expert_layer_offset", offset, period));
   for (size_t i = 0; i < is_moe_layer.size(); ++i) {
     is_moe_layer[i] = static_cast<int>(i) % period == offset;
   }
@@ -258,6 +260,13 @@ absl::StatusOr<HfExperts> ReadHfExperts(const ConfigField& root,
   } else if (family.experts != ExpertRule::kNone) {
     return root.MissingError(NumExpertsKey(family.experts),
                              "a positive integer");
+  } else if (family.hybrid == HybridRule::kPeriods ||
+             family.hybrid == HybridRule::kTypes) {
+    // transformers has experts without the field.
+    return root.MissingError(family.hybrid == HybridRule::kPeriods
+                                 ? "num_experts"
+                                 : "num_local_experts",
+                             "a number of experts; without experts, 1 or 0");
   }
   if (experts.num_experts == 0 && family.hybrid == HybridRule::kPattern) {
     TANGRAM_RETURN_IF_ERROR(MarkMoeLayers(root, family, experts.is_moe_layer));

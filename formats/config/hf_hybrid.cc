@@ -28,6 +28,8 @@ absl::Status ReadPeriods(const ConfigField& root, Parts& parts) {
   TANGRAM_ASSIGN_OR_RETURN(
       const int offset,
       ReadInt(root, "attn_layer_offset", 4, 0, kMaxTransformerLayers));
+  TANGRAM_RETURN_IF_ERROR(
+      CheckOffset(root, "attn_layer_offset", offset, period));
   for (size_t i = 0; i < parts.size(); ++i) {
     if (static_cast<int>(i) % period != offset) parts[i] = kMambaWithMlp;
   }
@@ -55,7 +57,7 @@ absl::Status ReadTypes(const ConfigField& types, bool whole, Parts& parts) {
   TANGRAM_RETURN_IF_ERROR(CheckOneEach(types, elements.size(), parts.size()));
   for (size_t i = 0; i < parts.size(); ++i) {
     TANGRAM_ASSIGN_OR_RETURN(const std::string type, elements[i].AsText());
-    if (type == "mamba") {
+    if (type == "mamba" || type == "linear_attention") {
       parts[i] = whole ? kMambaWithMlp : kMambaAlone;
     } else if (type == "attention" || type == "full_attention") {
       parts[i] = whole ? HfParts{} : kAttentionAlone;
@@ -106,32 +108,79 @@ absl::StatusOr<int> ReadAuto(const ConfigField& root, HfNames names, int other,
   return field->AsInt(1, max);
 }
 
-// Heads and groups of Mamba-2: the number of heads counts, where it is given.
-absl::Status ReadHeads(const ConfigField& root, MambaDimensions& mamba) {
-  TANGRAM_ASSIGN_OR_RETURN(
-      const int heads,
-      ReadAnyInt(root, {"mamba_n_heads", "mamba_num_heads", "num_heads"}, 0, 1,
-                 kMaxHeads));
+// Reads the heads of Mamba-2. In Nemotron-H they say how many channels there
+// are; elsewhere both must agree.
+absl::Status ReadHeads(const ConfigField& root, const HfFamily& family,
+                       MambaDimensions& mamba) {
+  const bool heads_count = family.hybrid == HybridRule::kPattern;
+  const auto field =
+      FindAnyOf(root, {"mamba_n_heads", "mamba_num_heads", "num_heads"});
+  if (heads_count && !field.has_value()) {
+    return root.MissingError("mamba_num_heads", "a positive integer");
+  }
+  int heads = 0;
+  if (field.has_value()) {
+    TANGRAM_ASSIGN_OR_RETURN(heads, field->AsInt(1, kMaxHeads));
+  }
+  // In hybrids, head_dim is that of attention.
+  static constexpr absl::string_view kAlone[] = {"head_dim"};
+  static constexpr absl::string_view kInHybrid[] = {"mamba_d_head",
+                                                    "mamba_head_dim"};
+  const HfNames names =
+      family.hybrid == HybridRule::kAllLayers ? HfNames(kAlone) : kInHybrid;
   TANGRAM_ASSIGN_OR_RETURN(
       mamba.head_dim,
-      ReadAuto(root, {"mamba_d_head", "mamba_head_dim", "head_dim"},
-               heads > 0 ? std::max(1, mamba.inner_size / heads) : 64,
+      ReadAuto(root, names,
+               heads > 0 && !heads_count ? std::max(1, mamba.inner_size / heads)
+                                         : 64,
                kMaxHeadDim));
-  if (heads > 0) mamba.inner_size = heads * mamba.head_dim;
-  TANGRAM_ASSIGN_OR_RETURN(
-      mamba.groups,
-      ReadAnyInt(root, {"mamba_n_groups", "mamba_num_groups", "n_groups"}, 1, 1,
-                 kMaxHeads));
-  if (mamba.inner_size % mamba.head_dim != 0) {
-    return root.MissingError(
-        "mamba_num_heads",
-        absl::StrCat("whole heads of ", mamba.head_dim, " of the ",
-                     mamba.inner_size, " channels of Mamba"));
+  if (heads_count) mamba.inner_size = heads * mamba.head_dim;
+  if (heads > 0 && heads * mamba.head_dim != mamba.inner_size) {
+    return field->Error(absl::StrCat("as many heads of ", mamba.head_dim,
+                                     " as make the ", mamba.inner_size,
+                                     " channels of Mamba"));
+  }
+  if (mamba.inner_size % mamba.head_dim == 0) return absl::OkStatus();
+  return root.MissingError(
+      "mamba_num_heads",
+      absl::StrCat("whole heads of ", mamba.head_dim, " of the ",
+                   mamba.inner_size, " channels of Mamba"));
+}
+
+// Reads the groups of Mamba-2. Where transformers has eight of them without the
+// field, it must be given.
+absl::Status ReadGroups(const ConfigField& root, const HfFamily& family,
+                        MambaDimensions& mamba) {
+  const auto field =
+      FindAnyOf(root, {"mamba_n_groups", "mamba_num_groups", "n_groups"});
+  mamba.groups = 1;
+  if (field.has_value()) {
+    TANGRAM_ASSIGN_OR_RETURN(mamba.groups, field->AsInt(1, kMaxHeads));
+  } else if (family.hybrid == HybridRule::kPattern ||
+             family.hybrid == HybridRule::kAllLayers) {
+    return root.MissingError("n_groups", "a positive integer");
   }
   if (mamba.num_heads() % mamba.groups == 0) return absl::OkStatus();
-  return FindAnyOf(root, {"mamba_n_groups", "mamba_num_groups", "n_groups"})
-      ->Error(absl::StrCat("a divisor of the ", mamba.num_heads(),
-                           " heads of Mamba"));
+  return field->Error(
+      absl::StrCat("a divisor of the ", mamba.num_heads(), " heads of Mamba"));
+}
+
+// Returns what transformers takes for the states of a channel that no field
+// gives.
+int UsualStateSize(const HfFamily& family) {
+  if (!family.mamba2) return 16;
+  return family.hybrid == HybridRule::kIndices ||
+                 family.hybrid == HybridRule::kTypes
+             ? 256
+             : 128;
+}
+
+// Returns an error if a file has both and they differ.
+absl::Status CheckTypesMatch(const ConfigField& types, const Parts& parts) {
+  Parts listed(parts.size());
+  TANGRAM_RETURN_IF_ERROR(ReadTypes(types, /*whole=*/false, listed));
+  if (listed == parts) return absl::OkStatus();
+  return types.Error("the layers of hybrid_override_pattern");
 }
 
 // Planned mixers have no such biases.
@@ -149,6 +198,30 @@ absl::Status RefuseBiases(const ConfigField& root) {
 }
 
 }  // namespace
+
+absl::Status CheckOffset(const ConfigField& root, absl::string_view name,
+                         int offset, int period) {
+  if (offset < period) return absl::OkStatus();
+  const std::string expected = absl::StrCat("less than the period, ", period);
+  const auto field = root.Find(name);
+  return field.has_value() ? field->Error(expected)
+                           : root.MissingError(name, expected);
+}
+
+absl::StatusOr<int> CountHybridLayers(const ConfigField& root) {
+  const auto types = FindAnyOf(root, {"layers_block_type", "layer_types"});
+  size_t count = 0;
+  if (types.has_value()) {
+    TANGRAM_ASSIGN_OR_RETURN(const std::vector<ConfigField> elements,
+                             types->Elements());
+    count = elements.size();
+  } else if (const auto pattern = root.Find("hybrid_override_pattern")) {
+    TANGRAM_ASSIGN_OR_RETURN(const std::string letters, pattern->AsText());
+    count = letters.size();
+  }
+  return static_cast<int>(
+      std::min(count, static_cast<size_t>(kMaxTransformerLayers) + 1));
+}
 
 absl::StatusOr<std::vector<HfParts>> ReadHfParts(const ConfigField& root,
                                                  const HfFamily& family,
@@ -174,6 +247,9 @@ absl::StatusOr<std::vector<HfParts>> ReadHfParts(const ConfigField& root,
     case HybridRule::kPattern:
       if (const auto pattern = root.Find("hybrid_override_pattern")) {
         TANGRAM_RETURN_IF_ERROR(ReadPattern(*pattern, parts));
+        if (types.has_value()) {
+          TANGRAM_RETURN_IF_ERROR(CheckTypesMatch(*types, parts));
+        }
       } else if (types.has_value()) {
         TANGRAM_RETURN_IF_ERROR(ReadTypes(*types, /*whole=*/false, parts));
       } else {
@@ -205,13 +281,14 @@ absl::StatusOr<MambaDimensions> ReadHfMamba(const ConfigField& root,
   TANGRAM_ASSIGN_OR_RETURN(
       mamba.state_size,
       ReadAnyInt(root, {"mamba_d_state", "ssm_state_size", "state_size"},
-                 family.mamba2 ? 128 : 16, 1, kMaxStateSize));
+                 UsualStateSize(family), 1, kMaxStateSize));
   TANGRAM_ASSIGN_OR_RETURN(
       mamba.conv_kernel,
       ReadAnyInt(root, {"mamba_d_conv", "conv_kernel", "d_conv"}, 4, 1,
                  kMaxConvKernel));
   if (family.mamba2) {
-    TANGRAM_RETURN_IF_ERROR(ReadHeads(root, mamba));
+    TANGRAM_RETURN_IF_ERROR(ReadHeads(root, family, mamba));
+    TANGRAM_RETURN_IF_ERROR(ReadGroups(root, family, mamba));
     return mamba;
   }
   TANGRAM_ASSIGN_OR_RETURN(mamba.dt_rank,

@@ -3,7 +3,9 @@
 
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "common/domain/model_spec.h"
 #include "formats/config/config_field.h"
 #include "formats/config/hf_attention.h"
@@ -17,7 +19,17 @@ struct HfParts {
   HfMixer mixer = HfMixer::kFull;
   bool mlp = true;       // An MLP, or experts.
   bool experts = false;  // Set by HybridRule::kPattern alone.
+
+  bool operator==(const HfParts&) const = default;
 };
+
+// Returns an error of the field `name` unless offset < period.
+absl::Status CheckOffset(const ConfigField& root, absl::string_view name,
+                         int offset, int period);
+
+// Returns the number of layers that the list of types or the pattern tells: a
+// file may leave num_hidden_layers to them. 0: there is none.
+absl::StatusOr<int> CountHybridLayers(const ConfigField& root);
 
 // Reads the parts of all layers by the family's rule, which is not kNone.
 absl::StatusOr<std::vector<HfParts>> ReadHfParts(const ConfigField& root,

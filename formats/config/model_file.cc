@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
+#include "common/domain/model_rules.h"
 #include "formats/catalogue/models.h"
 #include "formats/config/config_field.h"
 #include "formats/config/document.h"
@@ -19,6 +20,15 @@
 namespace tangram {
 namespace {
 
+// Checks what concerns several layers.
+absl::Status CheckLayers(const ModelSpec& model,
+                         absl::string_view source_name) {
+  const absl::Status status = CheckLayersFit(model);
+  if (status.ok()) return status;
+  return absl::Status(status.code(),
+                      absl::StrCat(source_name, ": ", status.message()));
+}
+
 absl::StatusOr<LoadedModel> ParseModelAndUsualLength(
     absl::string_view text, absl::string_view source_name) {
   TANGRAM_ASSIGN_OR_RETURN(const ConfigValue value,
@@ -29,11 +39,13 @@ absl::StatusOr<LoadedModel> ParseModelAndUsualLength(
   LoadedModel loaded;
   if (!IsHfConfig(root)) {
     TANGRAM_ASSIGN_OR_RETURN(loaded.model, ReadModelFields(root, name));
+    TANGRAM_RETURN_IF_ERROR(CheckLayers(loaded.model, source_name));
     return loaded;
   }
   TANGRAM_ASSIGN_OR_RETURN(HfModel read, ReadHfModel(root, name));
   loaded.model = std::move(read.model);
   loaded.sequence_length = read.sequence_length;
+  TANGRAM_RETURN_IF_ERROR(CheckLayers(loaded.model, source_name));
   return loaded;
 }
 
@@ -79,6 +91,7 @@ absl::StatusOr<LoadedModel> LoadModelAndUsualLength(
   if (overrides.num_layers.has_value()) {
     TANGRAM_ASSIGN_OR_RETURN(loaded.model,
                              ResizeModel(loaded.model, *overrides.num_layers));
+    TANGRAM_RETURN_IF_ERROR(CheckLayers(loaded.model, name_or_path));
   }
   return loaded;
 }

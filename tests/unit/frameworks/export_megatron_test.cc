@@ -221,6 +221,24 @@ TEST(ExportMegatronTest, RefusesMambaThatMegatronLacks) {
                                  "version; expected Mamba-2")));
 }
 
+TEST(ExportMegatronTest, RefusesAttentionThatItsHybridsLack) {
+  for (const auto& [change, what] :
+       std::vector<std::pair<void (*)(LayerSpec&), std::string>>{
+           {[](LayerSpec& layer) { layer.qk_norm = true; }, "norms of queries"},
+           {[](LayerSpec& layer) { layer.sliding_window = 512; },
+            "a sliding window"}}) {
+    PlannedTraining planned = PlannedHybrid();
+    for (LayerSpec& layer : planned.model.layers) {
+      if (layer.kind == LayerKind::kTransformer &&
+          layer.mixer == MixerKind::kAttention) {
+        change(layer);
+      }
+    }
+    EXPECT_THAT(ExportMegatron(planned),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(what)));
+  }
+}
+
 TEST(ExportPlanTest, OtherTargetsRefuseHybrids) {
   for (const char* const target :
        {"flagscale", "galvatron", "torchtitan", "alpa", "sailor", "hetu"}) {

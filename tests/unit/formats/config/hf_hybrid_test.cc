@@ -2,6 +2,7 @@
 // fields on which the layers depend.
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -239,6 +240,78 @@ TEST(HfHybridModelTest, NamesWhatIsWrong) {
                  R"("mamba_proj_bias": true)");
   EXPECT_THAT(ReadHybrid(biased), StatusIs(absl::StatusCode::kUnimplemented,
                                            HasSubstr("mamba_proj_bias")));
+}
+
+std::string Replaced(std::string text, const std::string& from,
+                     const std::string& to) {
+  EXPECT_NE(text.find(from), std::string::npos) << from;
+  return text.replace(text.find(from), from.size(), to);
+}
+
+TEST(HfHybridModelTest, DoesNotGuessWhatWouldBeAnotherModel) {
+  const std::string jamba = Jamba(4096, 8, 14336, 32, 256);
+  const std::string nemotron = NemotronH(
+      R"("hidden_size": 64, "intermediate_size": 128,
+      "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16,
+      "mamba_num_heads": 8, "mamba_head_dim": 16, "ssm_state_size": 8)",
+      "M*-M");
+  const std::string bamba = R"({"model_type": "bamba", "hidden_size": 64,
+      "num_hidden_layers": 2, "num_attention_heads": 4,
+      "num_key_value_heads": 2, "intermediate_size": 128,
+      "attn_layer_indices": [1], "mamba_n_heads": 8, "mamba_d_head": 16,
+      "mamba_expand": 2, "vocab_size": 100})";
+  ASSERT_THAT(ReadHybrid(nemotron), testing::IsOk());
+  ASSERT_THAT(ReadHybrid(bamba), testing::IsOk());
+  for (const auto& [config, what] :
+       std::vector<std::pair<std::string, std::string>>{
+           {Replaced(jamba, R"("attn_layer_offset": 4)",
+                     R"("attn_layer_offset": 8)"),
+            "attn_layer_offset: 8; expected less than the period, 8"},
+           {Replaced(jamba, R"("expert_layer_offset": 1)",
+                     R"("expert_layer_offset": 2)"),
+            "expert_layer_offset: 2; expected less than the period, 2"},
+           {Replaced(jamba, R"("num_experts": 16, )", ""), "num_experts"},
+           {Replaced(nemotron, R"(2, "head_dim": 16,)", "2,"), "head_dim"},
+           {Replaced(nemotron, R"("n_groups": 8,)", ""), "n_groups"},
+           {Replaced(nemotron, R"("mamba_num_heads": 8, )", ""),
+            "mamba_num_heads"},
+           {Replaced(nemotron, R"("M*-M")",
+                     R"("M*-M", "layers_block_type":
+                         ["mamba", "attention", "mlp", "mlp"])"),
+            "expected the layers of hybrid_override_pattern"},
+           {Replaced(bamba, R"("mamba_expand": 2)", R"("mamba_expand": 3)"),
+            "mamba_n_heads: 8; expected as many heads of 16"}}) {
+    EXPECT_THAT(ReadHybrid(config),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(what)))
+        << config;
+  }
+}
+
+TEST(HfHybridModelTest, SomeLayerMixesTokens) {
+  const std::string mlps = NemotronH(
+      R"("hidden_size": 64, "intermediate_size": 128,
+      "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16,
+      "mamba_num_heads": 8, "mamba_head_dim": 16, "ssm_state_size": 8)",
+      "--");
+  for (const std::string& text :
+       {mlps, std::string("layers: 2\nhidden_size: 64\nmixer: none\n"
+                          "ffn_hidden_size: 128\nvocab_size: 100\n")}) {
+    EXPECT_THAT(ParseModel(text, "f"),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("f: layers: none mixes tokens; expected "
+                                   "attention or Mamba")));
+  }
+}
+
+TEST(HfHybridModelTest, ReadsTheNewNamesOfTypesAndCountsThem) {
+  ASSERT_OK_AND_ASSIGN(
+      const HfModel read,
+      ReadHybrid(R"({"model_type": "nemotron_h", "hidden_size": 64,
+      "intermediate_size": 128, "layers_block_type": ["linear_attention",
+      "mlp", "full_attention", "mlp"], "num_attention_heads": 4,
+      "num_key_value_heads": 2, "head_dim": 16, "mamba_num_heads": 8,
+      "mamba_head_dim": 16, "n_groups": 2, "vocab_size": 100})"));
+  EXPECT_EQ(Letters(read.model), "2-*-");
 }
 
 TEST(HfHybridModelTest, RefusesWhatSharesWeightsOrRunsSideBySide) {
