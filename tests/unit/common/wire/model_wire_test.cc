@@ -63,7 +63,8 @@ TEST(ModelWireTest, EqualLayersAreWrittenOnce) {
 
 // Plans of models without other mixers are the bytes that they always were.
 TEST(ModelWireTest, PlainLayersSayNothingOfMixers) {
-  for (const v1::LayerSpec& layer : ToProto(TestModel(2)).layer_types()) {
+  const v1::Model message = ToProto(TestModel(2));
+  for (const v1::LayerSpec& layer : message.layer_types()) {
     EXPECT_FALSE(layer.has_mixer());
     EXPECT_FALSE(layer.has_no_mlp());
     EXPECT_FALSE(layer.has_mamba());

@@ -232,13 +232,17 @@ class RandomValues {
     LayerSpec kinds[] = {
         Layer(LayerKind::kEmbedding), Layer(LayerKind::kTransformer),
         Layer(LayerKind::kTransformer), Layer(LayerKind::kHead)};
+    // Some layer of a model mixes tokens.
+    while (kinds[1].mixer == MixerKind::kNone) {
+      kinds[1] = Layer(LayerKind::kTransformer);
+    }
     for (LayerSpec& layer : kinds) {
       layer.hidden_size = kinds[0].hidden_size;
       layer.vocab_size = kinds[0].vocab_size;
       layer.tied_embeddings = kinds[0].tied_embeddings;
     }
-    ModelSpec model{.name = Name("model"), .layers = {kinds[0]}};
-    for (int i = Int(1, 20); i > 0; --i) {
+    ModelSpec model{.name = Name("model"), .layers = {kinds[0], kinds[1]}};
+    for (int i = Int(0, 19); i > 0; --i) {
       model.layers.push_back(kinds[Int(1, 2)]);
     }
     model.layers.push_back(kinds[3]);
