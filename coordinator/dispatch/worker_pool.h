@@ -41,6 +41,9 @@ struct WorkerInfo {
   int capacity = 1;     // Queries that it runs at once.
   std::vector<AdapterInfo> adapters;
   WorkerIdentity identity;
+
+  // Returns whether the worker offers some version of the adapter.
+  bool Offers(absl::string_view adapter) const;
 };
 
 // A query as a worker gets it.

@@ -47,6 +47,12 @@ bool Offers(const WorkerInfo& worker, const AdapterId& adapter) {
 
 }  // namespace
 
+bool WorkerInfo::Offers(absl::string_view adapter) const {
+  return absl::c_any_of(adapters, [&](const AdapterInfo& info) {
+    return info.id.name == adapter;
+  });
+}
+
 void WorkerPool::UpdateOffer(Worker& worker) {
   const bool is_offered = !worker.draining && !worker.quarantined;
   if (is_offered == worker.is_offered) return;
@@ -145,10 +151,7 @@ void WorkerPool::NoteFailed(const AdapterId& adapter) {
 bool WorkerPool::HasWorkerFor(absl::string_view adapter) const {
   return absl::c_any_of(workers_, [&](const auto& entry) {
     const Worker& worker = entry.second;
-    return !worker.draining &&
-           absl::c_any_of(worker.info.adapters, [&](const AdapterInfo& info) {
-             return info.id.name == adapter;
-           });
+    return !worker.draining && worker.info.Offers(adapter);
   });
 }
 

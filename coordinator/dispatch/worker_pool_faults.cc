@@ -334,10 +334,7 @@ std::vector<std::string> WorkerPool::QuarantinedFor(
     absl::string_view adapter) const {
   std::vector<std::string> names;
   for (const auto& [id, worker] : workers_) {
-    const bool offers = std::any_of(
-        worker.info.adapters.begin(), worker.info.adapters.end(),
-        [&](const AdapterInfo& info) { return info.id.name == adapter; });
-    if (worker.quarantined && !worker.draining && offers) {
+    if (worker.quarantined && !worker.draining && worker.info.Offers(adapter)) {
       names.push_back(worker.info.name);
     }
   }

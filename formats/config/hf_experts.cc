@@ -168,31 +168,11 @@ absl::Status MarkByType(const ConfigField& types,
                         std::vector<bool>& is_moe_layer) {
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<ConfigField> elements,
                            types.Elements());
-  if (elements.size() != is_moe_layer.size()) {
-    return types.Error(absl::StrCat("one type for each of the ",
-                                    is_moe_layer.size(), " layers; there are ",
-                                    elements.size()));
-  }
+  TANGRAM_RETURN_IF_ERROR(
+      CheckOneEach(types, elements.size(), is_moe_layer.size()));
   for (size_t i = 0; i < elements.size(); ++i) {
     TANGRAM_ASSIGN_OR_RETURN(const std::string type, elements[i].AsText());
     is_moe_layer[i] = type == "sparse";
-  }
-  return absl::OkStatus();
-}
-
-// Jamba: layers i with i % expert_layer_period == expert_layer_offset.
-absl::Status MarkPeriods(const ConfigField& root,
-                         std::vector<bool>& is_moe_layer) {
-  TANGRAM_ASSIGN_OR_RETURN(
-      const int period,
-      ReadInt(root, "expert_layer_period", 2, 1, kMaxTransformerLayers));
-  TANGRAM_ASSIGN_OR_RETURN(
-      const int offset,
-      ReadInt(root, "expert_layer_offset", 1, 0, kMaxTransformerLayers));
-  TANGRAM_RETURN_IF_ERROR(
-      CheckOffset(root, "expert_layer_offset", offset, period));
-  for (size_t i = 0; i < is_moe_layer.size(); ++i) {
-    is_moe_layer[i] = static_cast<int>(i) % period == offset;
   }
   return absl::OkStatus();
 }
@@ -201,7 +181,8 @@ absl::Status MarkPeriods(const ConfigField& root,
 absl::Status MarkMoeLayers(const ConfigField& root, const HfFamily& family,
                            std::vector<bool>& is_moe_layer) {
   if (family.hybrid == HybridRule::kPeriods) {
-    return MarkPeriods(root, is_moe_layer);
+    return MarkPeriodicLayers(root, {"expert_layer_period", 2},
+                              {"expert_layer_offset", 1}, is_moe_layer);
   }
   if (family.hybrid == HybridRule::kPattern) {
     TANGRAM_ASSIGN_OR_RETURN(

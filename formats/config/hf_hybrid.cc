@@ -20,18 +20,12 @@ constexpr HfParts kAttentionAlone = {.mlp = false};
 constexpr HfParts kMlpAlone = {.mixer = HfMixer::kNone};
 constexpr HfParts kExpertsAlone = {.mixer = HfMixer::kNone, .experts = true};
 
-// Layers i with i % period == offset have attention.
 absl::Status ReadPeriods(const ConfigField& root, Parts& parts) {
-  TANGRAM_ASSIGN_OR_RETURN(
-      const int period,
-      ReadInt(root, "attn_layer_period", 8, 1, kMaxTransformerLayers));
-  TANGRAM_ASSIGN_OR_RETURN(
-      const int offset,
-      ReadInt(root, "attn_layer_offset", 4, 0, kMaxTransformerLayers));
-  TANGRAM_RETURN_IF_ERROR(
-      CheckOffset(root, "attn_layer_offset", offset, period));
+  std::vector<bool> has_attention(parts.size());
+  TANGRAM_RETURN_IF_ERROR(MarkPeriodicLayers(
+      root, {"attn_layer_period", 8}, {"attn_layer_offset", 4}, has_attention));
   for (size_t i = 0; i < parts.size(); ++i) {
-    if (static_cast<int>(i) % period != offset) parts[i] = kMambaWithMlp;
+    if (!has_attention[i]) parts[i] = kMambaWithMlp;
   }
   return absl::OkStatus();
 }
@@ -48,6 +42,10 @@ absl::Status ReadIndices(const ConfigField& root, Parts& parts) {
     parts[layer] = {};
   }
   return absl::OkStatus();
+}
+
+std::optional<ConfigField> FindTypes(const ConfigField& root) {
+  return FindAnyOf(root, {"layers_block_type", "layer_types"});
 }
 
 // Reads a type for each layer. `whole`: mixers have an MLP after them.
@@ -199,17 +197,30 @@ absl::Status RefuseBiases(const ConfigField& root) {
 
 }  // namespace
 
-absl::Status CheckOffset(const ConfigField& root, absl::string_view name,
-                         int offset, int period) {
-  if (offset < period) return absl::OkStatus();
-  const std::string expected = absl::StrCat("less than the period, ", period);
-  const auto field = root.Find(name);
-  return field.has_value() ? field->Error(expected)
-                           : root.MissingError(name, expected);
+absl::Status MarkPeriodicLayers(const ConfigField& root,
+                                const UsualInt& period_field,
+                                const UsualInt& offset_field,
+                                std::vector<bool>& marks) {
+  TANGRAM_ASSIGN_OR_RETURN(
+      const int period, ReadInt(root, period_field.name, period_field.usual, 1,
+                                kMaxTransformerLayers));
+  TANGRAM_ASSIGN_OR_RETURN(
+      const int offset, ReadInt(root, offset_field.name, offset_field.usual, 0,
+                                kMaxTransformerLayers));
+  if (offset >= period) {
+    const std::string expected = absl::StrCat("less than the period, ", period);
+    const auto field = root.Find(offset_field.name);
+    return field.has_value() ? field->Error(expected)
+                             : root.MissingError(offset_field.name, expected);
+  }
+  for (size_t i = 0; i < marks.size(); ++i) {
+    marks[i] = static_cast<int>(i) % period == offset;
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<int> CountHybridLayers(const ConfigField& root) {
-  const auto types = FindAnyOf(root, {"layers_block_type", "layer_types"});
+  const auto types = FindTypes(root);
   size_t count = 0;
   if (types.has_value()) {
     TANGRAM_ASSIGN_OR_RETURN(const std::vector<ConfigField> elements,
@@ -227,8 +238,7 @@ absl::StatusOr<std::vector<HfParts>> ReadHfParts(const ConfigField& root,
                                                  const HfFamily& family,
                                                  int num_layers) {
   Parts parts(num_layers);
-  const std::optional<ConfigField> types =
-      FindAnyOf(root, {"layers_block_type", "layer_types"});
+  const std::optional<ConfigField> types = FindTypes(root);
   switch (family.hybrid) {
     case HybridRule::kNone:
       break;

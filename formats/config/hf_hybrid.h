@@ -23,9 +23,18 @@ struct HfParts {
   bool operator==(const HfParts&) const = default;
 };
 
-// Returns an error of the field `name` unless offset < period.
-absl::Status CheckOffset(const ConfigField& root, absl::string_view name,
-                         int offset, int period);
+// A field, and what transformers takes without it.
+struct UsualInt {
+  absl::string_view name;
+  int usual = 0;
+};
+
+// Marks the layers i with i % period == offset, as Jamba says which layers have
+// attention, and which experts. The offset must be less than the period.
+absl::Status MarkPeriodicLayers(const ConfigField& root,
+                                const UsualInt& period_field,
+                                const UsualInt& offset_field,
+                                std::vector<bool>& marks);
 
 // Returns the number of layers that the list of types or the pattern tells: a
 // file may leave num_hidden_layers to them. 0: there is none.

@@ -2,6 +2,7 @@
 #include "common/cost/operator_cost.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
+#include "tests/testing/mamba_layers.h"
 
 namespace tangram {
 namespace {
@@ -33,15 +34,7 @@ class MambaCostTest : public ::testing::Test {
     return sum;
   }
 
-  // 32 heads in 8 groups.
-  LayerSpec layer_ = {.hidden_size = 1024,
-                      .mixer = MixerKind::kMamba2,
-                      .no_mlp = true,
-                      .mamba = {.inner_size = 2048,
-                                .head_dim = 64,
-                                .groups = 8,
-                                .state_size = 128,
-                                .conv_kernel = 4}};
+  LayerSpec layer_ = testing::Mamba2Layer();
   const LayerSpec first_version_ = {.hidden_size = 1024,
                                     .mixer = MixerKind::kMamba,
                                     .no_mlp = true,
@@ -115,14 +108,7 @@ TEST_F(MambaCostTest, TensorParallelismSplitsEverythingButTheNorm) {
   layer_ = TestModel(1).layers[1];
   const double column_s = Estimate(OpKind::kQkvProjection, tp4).forward_comm_s;
   const double row_s = Estimate(OpKind::kOutputProjection, tp4).forward_comm_s;
-  layer_ = {.hidden_size = layer_.hidden_size,
-            .mixer = MixerKind::kMamba2,
-            .no_mlp = true,
-            .mamba = {.inner_size = 2048,
-                      .head_dim = 64,
-                      .groups = 8,
-                      .state_size = 128,
-                      .conv_kernel = 4}};
+  layer_ = testing::Mamba2Layer();
   EXPECT_GT(column_s, 0);
   EXPECT_EQ(Estimate(OpKind::kMambaInProjection, tp4).forward_comm_s, column_s);
   EXPECT_EQ(Estimate(OpKind::kMambaOutProjection, tp4).forward_comm_s, row_s);

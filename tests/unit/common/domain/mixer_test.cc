@@ -10,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
+#include "tests/testing/mamba_layers.h"
 #include "tests/testing/status_matchers.h"
 
 namespace tangram {
@@ -18,19 +19,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::IsOk;
+using testing::Mamba2Layer;
 using testing::StatusIs;
-
-// 32 heads of 64 in 8 groups.
-LayerSpec Mamba2Layer() {
-  return {.hidden_size = 1024,
-          .mixer = MixerKind::kMamba2,
-          .no_mlp = true,
-          .mamba = {.inner_size = 2048,
-                    .head_dim = 64,
-                    .groups = 8,
-                    .state_size = 128,
-                    .conv_kernel = 4}};
-}
 
 LayerSpec MambaLayer() {
   return {.hidden_size = 1024,

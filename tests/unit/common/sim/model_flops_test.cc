@@ -2,6 +2,7 @@
 
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
+#include "tests/testing/mamba_layers.h"
 
 namespace tangram {
 namespace {
@@ -71,14 +72,7 @@ TEST(ModelFlopsTest, CountsTheLatentsWithoutTheirNorms) {
 // 6 FLOPs a weight and token, and 21 for each number of the states: 7 a pass.
 TEST(ModelFlopsTest, CountsTheScanOfMambaAsMegatronDoes) {
   ModelSpec model = testing::TestModel(1);
-  model.layers[1] = {.hidden_size = 1024,
-                     .mixer = MixerKind::kMamba2,
-                     .no_mlp = true,
-                     .mamba = {.inner_size = 2048,
-                               .head_dim = 64,
-                               .groups = 8,
-                               .state_size = 128,
-                               .conv_kernel = 4}};
+  model.layers[1] = testing::Mamba2Layer();
   // The projections, and four weights for x, B and C.
   const double weights = 1024 * 6176 + 2048 * 1024 + 4 * 4096;
   EXPECT_EQ(ModelFlops(model, testing::TestTraining()),
