@@ -25,6 +25,8 @@ constexpr unsigned kMaxApiConnections = 1 << 11;
 constexpr unsigned kApiSilenceS = 10;
 constexpr std::chrono::seconds kLongestApiRequestS(60);
 constexpr size_t kApiConnectionBytes = 1 << 15;
+// Clients that do not take their answers hold up the end for no longer.
+constexpr std::chrono::seconds kSendingGrace(1);
 
 // One request, from its headers to its answer.
 struct ApiCall {
@@ -109,7 +111,9 @@ class MicroApiServer : public ApiServer {
   MicroApiServer(ApiServerOptions options, ApiHandlers handlers)
       : options_(std::move(options)), handlers_(std::move(handlers)) {}
   ~MicroApiServer() override {
-    if (daemon_ != nullptr) MHD_stop_daemon(daemon_);
+    if (daemon_ == nullptr) return;
+    WaitUntilSent();
+    MHD_stop_daemon(daemon_);
   }
 
   absl::Status Listen(const std::string& address) {
@@ -159,8 +163,7 @@ class MicroApiServer : public ApiServer {
     // A reply that comes later holds the call, too.
     auto* call = static_cast<std::shared_ptr<ApiCall>*>(*state);
     if (call == nullptr) return;
-    static_cast<MicroApiServer*>(server)->bodies_.Remove(
-        (*call)->account, (*call)->counted_bytes);
+    static_cast<MicroApiServer*>(server)->End(**call);
     delete call;
     *state = nullptr;
   }
@@ -266,8 +269,29 @@ class MicroApiServer : public ApiServer {
     call.request.body.append(body, bytes);
   }
 
+  void End(const ApiCall& call) {
+    bodies_.Remove(call.account, call.counted_bytes);
+    if (!call.is_handled) return;
+    const MutexLock lock(mutex_);
+    --num_handled_;
+    sent_.NotifyAll();
+  }
+
+  // The daemon closes connections without the answers that it has not sent.
+  void WaitUntilSent() {
+    const MutexLock lock(mutex_);
+    sent_.WaitFor(mutex_, kSendingGrace,
+                  [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+                    return num_handled_ == 0;
+                  });
+  }
+
   void Dispatch(const std::shared_ptr<ApiCall>& call) {
     call->is_handled = true;
+    {
+      const MutexLock lock(mutex_);
+      ++num_handled_;
+    }
     const int socket = SocketOf(call->connection);
     // It is whole, and may wait for its answer for long.
     open_.Remove(socket);
@@ -289,6 +313,10 @@ class MicroApiServer : public ApiServer {
   BodyBytes bodies_{options_.max_account_bytes, options_.max_bodies_bytes};
   MHD_Daemon* daemon_ = nullptr;
   int port_ = 0;
+  Mutex mutex_;
+  ConditionVariable sent_;
+  // Calls that handlers have had, and whose answers are not sent whole.
+  int num_handled_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace

@@ -70,7 +70,7 @@ struct ApiServerOptions {
 class ApiServer {
  public:
   // Listens like HttpServer. Serves until it is destroyed, before which every
-  // request must have been answered.
+  // request must have been answered; answers are sent first, within a second.
   static absl::StatusOr<std::unique_ptr<ApiServer>> Start(
       const std::string& address, ApiServerOptions options,
       ApiHandlers handlers);

@@ -123,27 +123,53 @@ TEST_F(ApiServerTest, TheHandlerGetsTheWholeRequest) {
   EXPECT_EQ(seen.body, "0123456789");
 }
 
+// Holds the replies of calls until the test wants them.
+class WaitingCalls {
+ public:
+  void Hold(ApiReply reply) {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back(std::move(reply));
+    changed_.notify_all();
+  }
+  void ReplyToAll(size_t count, const std::string& body) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return waiting_.size() == count; });
+    for (const ApiReply& reply : waiting_) reply({.body = body});
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<ApiReply> waiting_;
+};
+
 TEST_F(ApiServerTest, AnAnswerMayComeLater) {
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::vector<ApiReply> waiting;
-  Start([&](ApiRequest, ApiReply reply) {
-    const std::lock_guard lock(mutex);
-    waiting.push_back(std::move(reply));
-    changed.notify_all();
-  });
+  WaitingCalls calls;
+  Start([&](ApiRequest, ApiReply reply) { calls.Hold(std::move(reply)); });
   // More than there are threads.
   std::vector<int> sockets;
   for (int i = 0; i < 8; ++i) {
     sockets.push_back(Connect());
     SendTo(sockets.back(), Post("x"));
   }
-  std::unique_lock lock(mutex);
-  changed.wait(lock, [&] { return waiting.size() == sockets.size(); });
-  for (const ApiReply& reply : waiting) reply({.body = "late"});
-  lock.unlock();
+  calls.ReplyToAll(sockets.size(), "late");
   for (const int socket_fd : sockets) {
     EXPECT_THAT(ReadAll(socket_fd), HasSubstr("late"));
+  }
+}
+
+TEST_F(ApiServerTest, AnswersAreSentBeforeItEnds) {
+  WaitingCalls calls;
+  Start([&](ApiRequest, ApiReply reply) { calls.Hold(std::move(reply)); });
+  std::vector<int> sockets;
+  for (int i = 0; i < 8; ++i) {
+    sockets.push_back(Connect());
+    SendTo(sockets.back(), Post("x"));
+  }
+  calls.ReplyToAll(sockets.size(), "last");
+  server_.reset();
+  for (const int socket_fd : sockets) {
+    EXPECT_THAT(ReadAll(socket_fd), HasSubstr("last"));
   }
 }
 
