@@ -1,5 +1,5 @@
 // The processes of tests/bench/load/measure, which explains their roles.
-#include <google/protobuf/arena.h>
+#include <google/protobuf/message.h>
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/security/server_credentials.h>
@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -39,6 +40,8 @@ ABSL_FLAG(int, clients, 8, "Threads that call.");
 ABSL_FLAG(double, seconds, 5, "Seconds to call.");
 ABSL_FLAG(std::string, cluster, "", "File of the cluster to plan for.");
 ABSL_FLAG(int, request_bytes, 100, "Size of a request to echo.");
+ABSL_FLAG(std::string, request_file, "",
+          "File to write the request of a call to; empty: none.");
 ABSL_FLAG(int, reply_bytes, 100, "Size of its answer.");
 ABSL_FLAG(int, workers, 1, "Workers of this process.");
 ABSL_FLAG(int, slots, 1, "Queries that a worker runs at once.");
@@ -82,10 +85,19 @@ void ServeEcho() {
   server->Shutdown();
 }
 
+// For clients that know no protobuf.
+void WriteRequest(const google::protobuf::Message& request) {
+  const std::string path = absl::GetFlag(FLAGS_request_file);
+  if (path.empty()) return;
+  std::ofstream file(path, std::ios::binary);
+  TANGRAM_CHECK(request.SerializeToOstream(&file));
+}
+
 void CallEcho() {
   EchoRequest request;
   request.set_payload(std::string(absl::GetFlag(FLAGS_request_bytes), 'x'));
   request.set_reply_bytes(absl::GetFlag(FLAGS_reply_bytes));
+  WriteRequest(request);
   const auto channel = OpenChannel(absl::GetFlag(FLAGS_address));
   const auto make_caller = [&]() -> std::function<void()> {
     const std::shared_ptr<Echo::Stub> stub = Echo::NewStub(channel);
@@ -110,31 +122,30 @@ v1::PlanRequest BuildRequest() {
       "uniform");
 }
 
-// Returns the size of the result. Its parts are allocated together.
-size_t Plan(v1::Planner::Stub& stub, const v1::PlanRequest& request) {
+// Reads the answer into `update`, whose memory is used again. The result is the
+// last message, so what follows it is the status.
+void Plan(v1::Planner::Stub& stub, const v1::PlanRequest& request,
+          v1::PlanUpdate& update) {
   grpc::ClientContext context;
   const auto reader = stub.Plan(&context, request);
-  google::protobuf::Arena arena;
-  auto& update =
-      *google::protobuf::Arena::CreateMessage<v1::PlanUpdate>(&arena);
-  size_t result_bytes = 0;
-  while (reader->Read(&update)) {
-    if (update.has_result()) result_bytes = update.ByteSizeLong();
+  while (reader->Read(&update) && !update.has_result()) {
   }
-  TANGRAM_CHECK(reader->Finish().ok() && result_bytes > 0);
-  return result_bytes;
+  TANGRAM_CHECK(reader->Finish().ok() && update.has_result());
 }
 
 void CallPlan() {
   const v1::PlanRequest request = BuildRequest();
+  WriteRequest(request);
   const auto channel = OpenChannel(absl::GetFlag(FLAGS_address));
-  // Only the first call plans.
+  v1::PlanUpdate first;  // Only this one is planned.
+  Plan(*v1::Planner::NewStub(channel), request, first);
   std::printf("request_bytes=%zu reply_bytes=%zu\n", request.ByteSizeLong(),
-              Plan(*v1::Planner::NewStub(channel), request));
+              first.ByteSizeLong());
   const auto make_caller = [&]() -> std::function<void()> {
     const std::shared_ptr<v1::Planner::Stub> stub =
         v1::Planner::NewStub(channel);
-    return [&request, stub] { Plan(*stub, request); };
+    const auto update = std::make_shared<v1::PlanUpdate>();
+    return [&request, stub, update] { Plan(*stub, request, *update); };
   };
   std::puts(ToJson(RunClosedLoop(absl::GetFlag(FLAGS_clients),
                                  absl::GetFlag(FLAGS_seconds), make_caller))
