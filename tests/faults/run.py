@@ -276,10 +276,12 @@ def soak(options, expected):
             inject(service, faults.kinds(service, faults.OF_OTHERS), rng, 5)
             wait_for(service, clients)
             problems = list(check(service, clients, expected))
-            seen.append((service.coordinator.memory_bytes(),
+            passing = service.coordinator.memory_bytes()
+            seen.append((service.coordinator.kept_bytes(),
                          service.coordinator.open_files()))
             if len(seen) % 10 == 0:
-                print(f"{jobs} jobs: {seen[-1][0] / 1e6:.0f} MB, "
+                print(f"{jobs} jobs: {seen[-1][0] / 1e6:.0f} MB "
+                      f"({passing / 1e6:.0f} MB at first), "
                       f"{seen[-1][1]} files open", flush=True)
         # Caches fill in the first quarter.
         quarter = max(1, len(seen) // 4)
