@@ -51,7 +51,8 @@ absl::StatusOr<RopeScaling> ReadRopeScaling(const ConfigField& rope) {
 
 // Newer files have all of it in `rope_parameters`. Files whose layers differ
 // have a mapping for each kind of layer there, of which nothing is read.
-absl::Status ReadRope(const ConfigField& root, ModelDetails& details) {
+absl::Status ReadRope(const ConfigField& root, const HfFamily& family,
+                      ModelDetails& details) {
   const std::optional<ConfigField> nested = root.Find("rope_parameters");
   const ConfigField& rope =
       nested.has_value() && nested->is_mapping() ? *nested : root;
@@ -61,6 +62,7 @@ absl::Status ReadRope(const ConfigField& root, ModelDetails& details) {
   TANGRAM_ASSIGN_OR_RETURN(
       details.rope_fraction,
       ReadNumber(rope, {"partial_rotary_factor", "rotary_pct"}, 1));
+  if (details.rope_fraction == 0) details.rope_fraction = family.rope_fraction;
   const std::optional<ConfigField> scaling =
       nested.has_value() ? nested : root.Find("rope_scaling");
   if (!scaling.has_value() || !scaling->is_mapping()) return absl::OkStatus();
@@ -74,7 +76,7 @@ absl::StatusOr<ModelDetails> ReadHfDetails(const ConfigField& root,
                                            const ConfigField& file,
                                            const HfFamily& family) {
   ModelDetails details;
-  TANGRAM_RETURN_IF_ERROR(ReadRope(root, details));
+  TANGRAM_RETURN_IF_ERROR(ReadRope(root, family, details));
   TANGRAM_ASSIGN_OR_RETURN(
       details.norm_epsilon,
       ReadNumber(root,

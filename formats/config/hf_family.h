@@ -113,9 +113,13 @@ struct HfFamily {
 
   // Layers with Mamba.
   HybridRule hybrid = HybridRule::kNone;
-  bool mamba2 = false;             // The second version.
-  bool mamba_inner_norms = false;  // Norms on time steps, B and C.
-  bool no_positions = false;       // Attention knows no positions.
+  bool mamba2 = false;              // The second version.
+  int mamba_state_size = 16;        // Of a channel.
+  bool mamba_by_heads = false;      // Heads tell the channels, not expand.
+  bool needs_mamba_groups = false;  // n_groups must be given.
+  bool mamba_inner_norms = false;   // Norms on time steps, B and C.
+  bool no_positions = false;        // Attention knows no positions.
+  double rope_fraction = 0;         // Share of a head with rotary positions.
 
   double attention_dropout = 0;
   double hidden_dropout = 0;  // Many models have no place for it.

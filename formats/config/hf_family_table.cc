@@ -159,13 +159,18 @@ constexpr HfFamily kBamba = {.model_type = "bamba",
                              .gated_mlp = true,
                              .needs_kv_heads = true,
                              .hybrid = HybridRule::kIndices,
-                             .mamba2 = true};
+                             .mamba2 = true,
+                             .mamba_state_size = 256,
+                             .rope_fraction = 0.5};
 
 // A layer is a mixer, an MLP or experts.
 constexpr HfFamily kNemotronH = {.model_type = "nemotron_h",
                                  .needs_kv_heads = true,
                                  .hybrid = HybridRule::kPattern,
                                  .mamba2 = true,
+                                 .mamba_state_size = 128,
+                                 .mamba_by_heads = true,
+                                 .needs_mamba_groups = true,
                                  .no_positions = true};
 
 constexpr HfFamily kMamba = {.model_type = "mamba",
@@ -268,6 +273,7 @@ constexpr HfFamily kFamilies[] = {
          [](HfFamily& f) {
            f.hybrid = HybridRule::kTypes;
            f.mamba2 = true;
+           f.mamba_state_size = kBamba.mamba_state_size;
          }),
     Like(kLlama, "hunyuan_v1_dense",
          [](HfFamily& f) { f.qk_norm = QkNorm::kHead; }),
@@ -288,6 +294,8 @@ constexpr HfFamily kFamilies[] = {
     Like(kMamba, "mamba2",
          [](HfFamily& f) {
            f.mamba2 = true;
+           f.mamba_state_size = kNemotronH.mamba_state_size;
+           f.needs_mamba_groups = true;
            f.tied_embeddings = false;
          }),
     Like(kLlama, "minicpm", [](HfFamily& f) { f.tied_embeddings = true; }),

@@ -106,14 +106,13 @@ absl::StatusOr<int> ReadAuto(const ConfigField& root, HfNames names, int other,
   return field->AsInt(1, max);
 }
 
-// Reads the heads of Mamba-2. In Nemotron-H they say how many channels there
-// are; elsewhere both must agree.
+// Reads the heads of Mamba-2, which tell the number of channels or must agree
+// with it.
 absl::Status ReadHeads(const ConfigField& root, const HfFamily& family,
                        MambaDimensions& mamba) {
-  const bool heads_count = family.hybrid == HybridRule::kPattern;
   const auto field =
       FindAnyOf(root, {"mamba_n_heads", "mamba_num_heads", "num_heads"});
-  if (heads_count && !field.has_value()) {
+  if (family.mamba_by_heads && !field.has_value()) {
     return root.MissingError("mamba_num_heads", "a positive integer");
   }
   int heads = 0;
@@ -126,13 +125,13 @@ absl::Status ReadHeads(const ConfigField& root, const HfFamily& family,
                                                     "mamba_head_dim"};
   const HfNames names =
       family.hybrid == HybridRule::kAllLayers ? HfNames(kAlone) : kInHybrid;
-  TANGRAM_ASSIGN_OR_RETURN(
-      mamba.head_dim,
-      ReadAuto(root, names,
-               heads > 0 && !heads_count ? std::max(1, mamba.inner_size / heads)
-                                         : 64,
-               kMaxHeadDim));
-  if (heads_count) mamba.inner_size = heads * mamba.head_dim;
+  TANGRAM_ASSIGN_OR_RETURN(mamba.head_dim,
+                           ReadAuto(root, names,
+                                    heads > 0 && !family.mamba_by_heads
+                                        ? std::max(1, mamba.inner_size / heads)
+                                        : 64,
+                                    kMaxHeadDim));
+  if (family.mamba_by_heads) mamba.inner_size = heads * mamba.head_dim;
   if (heads > 0 && heads * mamba.head_dim != mamba.inner_size) {
     return field->Error(absl::StrCat("as many heads of ", mamba.head_dim,
                                      " as make the ", mamba.inner_size,
@@ -145,8 +144,7 @@ absl::Status ReadHeads(const ConfigField& root, const HfFamily& family,
                    mamba.inner_size, " channels of Mamba"));
 }
 
-// Reads the groups of Mamba-2. Where transformers has eight of them without the
-// field, it must be given.
+// Reads the groups of Mamba-2.
 absl::Status ReadGroups(const ConfigField& root, const HfFamily& family,
                         MambaDimensions& mamba) {
   const auto field =
@@ -154,23 +152,12 @@ absl::Status ReadGroups(const ConfigField& root, const HfFamily& family,
   mamba.groups = 1;
   if (field.has_value()) {
     TANGRAM_ASSIGN_OR_RETURN(mamba.groups, field->AsInt(1, kMaxHeads));
-  } else if (family.hybrid == HybridRule::kPattern ||
-             family.hybrid == HybridRule::kAllLayers) {
+  } else if (family.needs_mamba_groups) {
     return root.MissingError("n_groups", "a positive integer");
   }
   if (mamba.num_heads() % mamba.groups == 0) return absl::OkStatus();
   return field->Error(
       absl::StrCat("a divisor of the ", mamba.num_heads(), " heads of Mamba"));
-}
-
-// Returns what transformers takes for the states of a channel that no field
-// gives.
-int UsualStateSize(const HfFamily& family) {
-  if (!family.mamba2) return 16;
-  return family.hybrid == HybridRule::kIndices ||
-                 family.hybrid == HybridRule::kTypes
-             ? 256
-             : 128;
 }
 
 // Returns an error if a file has both and they differ.
@@ -291,7 +278,7 @@ absl::StatusOr<MambaDimensions> ReadHfMamba(const ConfigField& root,
   TANGRAM_ASSIGN_OR_RETURN(
       mamba.state_size,
       ReadAnyInt(root, {"mamba_d_state", "ssm_state_size", "state_size"},
-                 UsualStateSize(family), 1, kMaxStateSize));
+                 family.mamba_state_size, 1, kMaxStateSize));
   TANGRAM_ASSIGN_OR_RETURN(
       mamba.conv_kernel,
       ReadAnyInt(root, {"mamba_d_conv", "conv_kernel", "d_conv"}, 4, 1,

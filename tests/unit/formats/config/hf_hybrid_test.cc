@@ -248,6 +248,16 @@ std::string Replaced(std::string text, const std::string& from,
   return text.replace(text.find(from), from.size(), to);
 }
 
+// transformers sets it for each Bamba; files do not say it.
+TEST(HfHybridModelTest, BambaRotatesHalfOfAHead) {
+  ASSERT_OK_AND_ASSIGN(const HfModel read,
+                       ReadHybrid(R"({"model_type": "bamba", "hidden_size": 64,
+      "num_hidden_layers": 2, "num_attention_heads": 4,
+      "num_key_value_heads": 2, "intermediate_size": 128,
+      "attn_layer_indices": [1], "mamba_n_heads": 8, "vocab_size": 100})"));
+  EXPECT_EQ(read.model.details.rope_fraction, 0.5);
+}
+
 TEST(HfHybridModelTest, DoesNotGuessWhatWouldBeAnotherModel) {
   const std::string jamba = Jamba(4096, 8, 14336, 32, 256);
   const std::string nemotron = NemotronH(
