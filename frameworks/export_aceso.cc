@@ -161,6 +161,7 @@ void LowerAcesoStages(const ModelSpec& model, PipelinePlan& plan) {
     StageParallelism& p = stage.plan.parallelism;
     p.sequence_parallel = false;
     p.zero_stage = 0;
+    p.zero_degree = 0;
     p.fsep = false;
     p.tp_y_degree = 1;
     stage.plan.offload = HostOffload();

@@ -42,6 +42,7 @@ void LowerParallelism(const ModelSpec& model, PipelinePlan& plan) {
     StageParallelism& p = stage.plan.parallelism;
     p.sequence_parallel = any_sequence_parallel;
     p.zero_stage = any_sharded ? 1 : 0;
+    p.zero_degree = 0;
     p.fsep = false;
     p.tp_y_degree = 1;
     stage.plan.offload = HostOffload();

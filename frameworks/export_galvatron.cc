@@ -56,6 +56,7 @@ void LowerGalvatronStages(const ModelSpec& model, PipelinePlan& plan) {
   LowerSharding(plan);
   for (PlacedStage& stage : plan.stages) {
     StageParallelism& p = stage.plan.parallelism;
+    p.zero_degree = 0;
     p.sequence_parallel = true;
     p.tp_y_degree = 1;
     p.fsep = false;

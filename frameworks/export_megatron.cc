@@ -107,6 +107,10 @@ std::vector<MegatronOption> ParallelOptions(const ModelSpec& model,
   }
   if (p.sequence_parallel) options.push_back({"sequence_parallel", ""});
   if (p.zero_stage > 0) options.push_back({"use_distributed_optimizer", ""});
+  if (p.zero_degree > 0) {
+    options.push_back({"num_distributed_optimizer_instances",
+                       absl::StrCat(p.num_shard_groups())});
+  }
   return options;
 }
 

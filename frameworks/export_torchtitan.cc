@@ -65,12 +65,12 @@ std::string ModelParts(const ModelSpec& model, const PipelinePlan& plan) {
   return parts;
 }
 
-// Writes degrees and schedule. ZeRO becomes FSDP, without it weights are
-// replicated.
+// Writes degrees and schedule. ZeRO becomes FSDP; without it, and beyond
+// zero_degree, weights are replicated.
 std::string ParallelismText(const PlannedTraining& in,
                             const PipelinePlan& plan) {
   const StageParallelism& p = plan.stages.front().plan.parallelism;
-  const bool sharded = p.zero_stage > 0;
+  const int replicate = p.zero_stage > 0 ? p.num_shard_groups() : p.dp_degree;
   const bool interleaved = plan.schedule == PipelineSchedule::kInterleaved;
   std::string text = absl::StrCat(
       "parallelism = ParallelismConfig(\n    pipeline_parallel_degree=",
@@ -79,8 +79,8 @@ std::string ParallelismText(const PlannedTraining& in,
       p.sequence_parallel ? "True" : "False",
       ",\n    context_parallel_degree=", p.cp_degree,
       ",\n    expert_parallel_degree=", p.ep_degree,
-      ",\n    data_parallel_shard_degree=", sharded ? p.dp_degree : 1,
-      ",\n    data_parallel_replicate_degree=", sharded ? 1 : p.dp_degree,
+      ",\n    data_parallel_shard_degree=", p.dp_degree / replicate,
+      ",\n    data_parallel_replicate_degree=", replicate,
       ",\n    fsdp_reshard_after_forward=\"",
       p.zero_stage == 3 ? "always" : "never", "\",\n");
   if (plan.num_stages() > 1) {

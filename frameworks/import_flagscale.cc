@@ -53,6 +53,9 @@ absl::Status CheckMode(LaunchArguments& arguments) {
       return arguments.Error(name, "no such option beside meshes");
     }
   }
+  constexpr char kShardGroups[] = "num-distributed-optimizer-instances";
+  TANGRAM_ASSIGN_OR_RETURN(const int groups, arguments.Int(kShardGroups, 1));
+  if (groups > 1) return arguments.Error(kShardGroups, "1 beside meshes");
   // Meshes replace these.
   for (const char* name :
        {"tensor-model-parallel-size", "context-parallel-size",

@@ -65,6 +65,24 @@ absl::StatusOr<int> ReadZeroStage(LaunchArguments& arguments) {
   return arguments.Has("use-distributed-optimizer") ? 1 : 0;
 }
 
+// Reads the number of groups of which each shards state over its ranks.
+absl::StatusOr<int> ReadZeroDegree(LaunchArguments& arguments,
+                                   const StageParallelism& p) {
+  constexpr char kGroups[] = "num-distributed-optimizer-instances";
+  TANGRAM_ASSIGN_OR_RETURN(const int groups, arguments.Int(kGroups, 1));
+  if (groups == 1) return 0;
+  if (p.zero_stage == 0 || arguments.Has("use-torch-fsdp2")) {
+    return arguments.Error(
+        kGroups, "1 without a distributed optimizer or Megatron-FSDP");
+  }
+  if (groups < p.dp_degree && p.dp_degree % groups == 0) {
+    return p.dp_degree / groups;
+  }
+  return arguments.Error(kGroups,
+                         absl::StrCat("a divisor of the data-parallel degree, ",
+                                      p.dp_degree, ", below it"));
+}
+
 // Experts of plans are split like everything else.
 absl::Status CheckExpertTp(LaunchArguments& arguments, const ModelSpec& model,
                            int tp) {
@@ -99,6 +117,7 @@ absl::StatusOr<StageParallelism> ReadParallelism(LaunchArguments& arguments,
   p.dp_degree = world / replica;
   p.sequence_parallel = arguments.Has("sequence-parallel");
   TANGRAM_ASSIGN_OR_RETURN(p.zero_stage, ReadZeroStage(arguments));
+  TANGRAM_ASSIGN_OR_RETURN(p.zero_degree, ReadZeroDegree(arguments, p));
   return p;
 }
 

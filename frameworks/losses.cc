@@ -70,6 +70,7 @@ void CompareParallelism(const std::string& stage, const StageParallelism& a,
   losses.Compare(prefix + "ep_degree", a.ep_degree, b.ep_degree);
   losses.Compare(prefix + "fsep", a.fsep, b.fsep);
   losses.Compare(prefix + "zero_stage", a.zero_stage, b.zero_stage);
+  losses.Compare(prefix + "zero_degree", a.zero_degree, b.zero_degree);
   losses.Compare(prefix + "sequence_parallel", a.sequence_parallel,
                  b.sequence_parallel);
   losses.Compare(prefix + "tp_y_degree", a.tp_y_degree, b.tp_y_degree);

@@ -67,6 +67,7 @@ PipelinePlan CanonicalPlan(const ModelSpec& model, PipelinePlan plan) {
     StageParallelism& p = stage.plan.parallelism;
     if (p.tp_degree == 1) p.sequence_parallel = false;
     if (p.num_replicas() == 1) p.zero_stage = 0;
+    if (p.num_shard_groups() == 1) p.zero_degree = 0;
     ChangeMasks(
         [&](int layer, OpMask mask) {
           mask &= OperatorsIn(stage.plan, layer);

@@ -123,8 +123,7 @@ hybrid-context-parallel hybrid-layer-pattern= hybrid-mlp-ratio=
 hybrid-override-pattern= is-hybrid-model linear-* lora-* mamba-* mhc-*
 model-parallel-size= moe-latent-size= moe-router-force-biased=
 moe-shared-expert-gate moe-use-upcycling mtp-num-layers=0
-num-distributed-optimizer-instances=1 num-mtp-predictor=0 peft-type=
-perform-rl-step phase-transition-iterations= retro-add-retriever skip-train
+num-mtp-predictor=0 peft-type= perform-rl-step phase-transition-iterations= retro-add-retriever skip-train
 spec+ step-batch-size-schedule= tensor-parallel-num-weight-shards=
 use-checkpoint-args use-dualpipev use-legacy-models
 use-mp-args-from-checkpoint-args use-tp-pp-dp-mapping vision-pretraining warmup=
@@ -210,8 +209,8 @@ no-persist-layer-norm no-pin-cpu-grads no-pin-cpu-params no-rope-fusion
 no-scatter-gather-tensors-in-pipeline no-tp-comm-bulk-dgrad
 no-tp-comm-bulk-wgrad no-tp-comm-overlap-ag no-tp-comm-overlap-rs
 no-tp-comm-split-ag no-tp-comm-split-rs no-use-layer-wise-param-layout
-normalization= num-attention-heads= num-experts= num-layers-at-end-in-bf16=
-num-layers-at-start-in-bf16= num-layers-per-virtual-pipeline-stage= num-layers=
+normalization= num-attention-heads= num-distributed-optimizer-instances=
+num-experts= num-layers-at-end-in-bf16= num-layers-at-start-in-bf16= num-layers-per-virtual-pipeline-stage= num-layers=
 num-query-groups= num-virtual-stages-per-pipeline-rank= offload-modules+
 optimizer-cpu-offload optimizer-cuda-graph optimizer-offload-fraction=
 optimizer= outer-dp-sharding-strategy= output-logit-dtype=

@@ -151,6 +151,7 @@ absl::StatusOr<PlanConstraints> MakeConstraints(const ConstraintChoice& choice,
   constraints.pp_degree = choice.pp_degree.value_or(0);
   constraints.ep_degree = choice.ep_degree.value_or(0);
   constraints.zero_stage = choice.zero_stage;
+  constraints.zero_degree = choice.zero_degree.value_or(0);
   constraints.virtual_stages = choice.virtual_stages.value_or(0);
   TANGRAM_ASSIGN_OR_RETURN(constraints.max_stages,
                            ParseValues("--max-stages", choice.max_stages));

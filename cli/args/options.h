@@ -69,6 +69,7 @@ struct ConstraintChoice {
   std::optional<int> pp_degree;
   std::optional<int> ep_degree;
   std::optional<int> zero_stage;
+  std::optional<int> zero_degree;
   std::optional<int> virtual_stages;
   std::optional<std::string> schedule;  // "1f1b".
 };

@@ -8,6 +8,7 @@
 #include "cli/args/coordinator_options.h"
 #include "cli/args/option_checks.h"
 #include "cli/args/shared_options.h"
+#include "common/domain/limits.h"
 
 namespace tangram {
 namespace {
@@ -93,6 +94,11 @@ void AddConstraints(CLI::App& app, ConstraintChoice& constraints) {
               "(1), gradients too (2), weights too (3) [what is fastest]")
       ->check(WholeNumber(0, 3, "0, 1, 2 or 3"))
       ->type_name("0|1|2|3");
+  AddOptional(app, "--zero-degree", constraints.zero_degree,
+              "Shard so over at most this many data-parallel ranks of a stage, "
+              "and replicate the shards beyond [all]")
+      ->check(WholeNumber(2, kMaxGpus, "an integer of at least 2"))
+      ->type_name("N");
   AddOptional(app, "--schedule", constraints.schedule,
               "The order of passes in the pipeline [what is fastest]")
       ->type_name("1f1b|interleaved|gpipe|zb-h1");

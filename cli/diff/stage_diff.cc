@@ -69,6 +69,7 @@ void AddParallelism(const StageParallelism& a, const StageParallelism& b,
   differences.Number("ep_degree", a.ep_degree, b.ep_degree);
   differences.Switch("fsep", a.fsep, b.fsep);
   differences.Number("zero_stage", a.zero_stage, b.zero_stage);
+  differences.Number("zero_degree", a.zero_degree, b.zero_degree);
   differences.Switch("sequence_parallel", a.sequence_parallel,
                      b.sequence_parallel);
 }

@@ -117,6 +117,7 @@ constexpr StageField kChoices[] = {
     {"ep_degree", "ep"},
     {"fsep", "fsep"},
     {"zero_stage", "zero"},
+    {"zero_degree", "zero over"},
     {"sequence_parallel", "seq. par."},
     {"microbatch_size", "samples"},
     {"recompute", "recompute"},

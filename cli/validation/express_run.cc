@@ -15,6 +15,7 @@
 #include "cli/validation/run_parts.h"
 #include "cli/validation/run_stages.h"
 #include "cli/validation/runtime_habits.h"
+#include "cli/validation/stage_parts.h"
 #include "cli/validation/text_match.h"
 #include "common/band/framework_family.h"
 #include "common/base/field_error.h"
@@ -213,7 +214,7 @@ double StepBytes(const RuntimeHabits& habits, const ModelSpec& model,
     return 0;
   }
   const StageParallelism& p = stage.parallelism;
-  const double owners = p.zero_stage > 0 ? p.num_replicas() : 1;
+  const double owners = p.zero_stage > 0 ? p.num_shards() : 1;
   return ParametersOnGpu(model, stage) / owners *
          ElementBytes(Precision::kFp32);
 }
@@ -277,6 +278,7 @@ absl::StatusOr<ExpressedRun> ExpressRun(
     if (s < num_devices) used += static_cast<int>(gpus.size());
     plan.stages.push_back({.plan = stages.stages[s].plan, .gpus = gpus});
     StagePlan& stage = plan.stages.back().plan;
+    ShardOverPart(run, stage.parallelism);
     // Without a value for the whole row, each stage may have its own.
     if (stage.offload.none()) stage.offload = offload.value_or(HostOffload());
     const double step_bytes =

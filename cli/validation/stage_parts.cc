@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
 #include "cli/validation/runtime_habits.h"
 
 namespace tangram {
@@ -25,6 +27,20 @@ int ZeroStageOf(const MeasuredRun& run) {
   const char first = run.zero[0];
   if (first >= '0' && first <= '3') return first - '0';
   return absl::StrContains(run.zero, "optimizer+grad") ? 2 : 3;
+}
+
+// Returns the number that follows "over" or "group" in the text; 0: none.
+int ZeroDegreeOf(const MeasuredRun& run) {
+  const std::vector<absl::string_view> words =
+      absl::StrSplit(run.zero, absl::ByAnyChar(" (),"));
+  for (size_t w = 1; w < words.size(); ++w) {
+    int degree = 0;
+    if ((words[w - 1] == "over" || words[w - 1] == "group") &&
+        absl::SimpleAtoi(words[w], &degree)) {
+      return degree;
+    }
+  }
+  return 0;
 }
 
 // Returns the recomputation of the layers in [begin, end): the first
@@ -68,6 +84,13 @@ StageParallelism ParallelismOf(const MeasuredRun& run) {
       p.tp_degree > 1 &&
       run.sequence_parallel.value_or(HabitsOf(run.framework).sequence_parallel);
   return p;
+}
+
+void ShardOverPart(const MeasuredRun& run, StageParallelism& parallelism) {
+  const int degree = ZeroDegreeOf(run);
+  if (parallelism.zero_stage > 0 && degree < parallelism.dp_degree) {
+    parallelism.zero_degree = degree;
+  }
 }
 
 std::vector<RecomputeRun> JoinMasks(absl::Span<const OpMask> masks) {

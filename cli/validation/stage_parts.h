@@ -29,6 +29,9 @@ Recompute RecomputeOf(const MeasuredRun& run);
 // Returns what the row states, or else the habit of its framework.
 StageParallelism ParallelismOf(const MeasuredRun& run);
 
+// Shards over a part of dp if the row states one: "1 over 8", "FSDP group 8".
+void ShardOverPart(const MeasuredRun& run, StageParallelism& parallelism);
+
 // Turns one mask a layer into runs, joining equal neighbours.
 std::vector<RecomputeRun> JoinMasks(absl::Span<const OpMask> masks);
 

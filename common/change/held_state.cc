@@ -58,7 +58,7 @@ class StageState {
     const int end =
         layer == plan.end.layer ? plan.end.op : static_cast<int>(whole.size());
     const int tp = parallelism.tp_degree;
-    const int replicas = parallelism.num_replicas();
+    const int shards = parallelism.num_shards();
     // A stage with the embedding holds a tied matrix once.
     const bool has_matrix = plan.begin == OperatorCut{};
     const auto dense_of = [has_matrix](const OperatorCost& cost) {
@@ -67,21 +67,23 @@ class StageState {
     for (int op = begin; op < end; ++op) {
       for (int gpu = 0; gpu < num_gpus; ++gpu) {
         const int replica = gpu / tp;
+        const int shard = replica % shards;
         AddTensor({.layer = layer, .op = op}, dense_of(whole[op]),
-                  dense_of(split[op]), gpu % tp, tp, replica, replicas,
+                  dense_of(split[op]), gpu % tp, tp, shard, shards,
                   parallelism.zero_stage, first_holder + gpu);
         const int ep = parallelism.ep_degree;
         AddTensor({.layer = layer, .op = op, .experts = true},
                   whole[op].expert_parameters, split[op].expert_parameters,
-                  replica % ep * tp + gpu % tp, ep * tp, replica / ep,
-                  replicas / ep, parallelism.zero_stage, first_holder + gpu);
+                  replica % ep * tp + gpu % tp, ep * tp, shard / ep,
+                  shards / ep, parallelism.zero_stage, first_holder + gpu);
       }
     }
   }
 
-  // `rank` holds the rank-th part of the tensor; `replicas` hold the same.
+  // `rank` holds the rank-th part of the tensor; with ZeRO, `shard` of `shards`
+  // of it.
   void AddTensor(StateTensor tensor, double parameters, double on_gpu, int rank,
-                 int num_ranks, int replica, int replicas, int zero_stage,
+                 int num_ranks, int shard, int shards, int zero_stage,
                  int holder) {
     if (!(parameters > 0)) return;
     const double share = std::min(1.0, on_gpu / parameters);
@@ -99,12 +101,12 @@ class StageState {
     const auto add = [&](bool optimizer, bool is_sharded, double bytes,
                          double from, double to) {
       if (!(to > from)) return;
-      const double shard = is_sharded ? (to - from) / replicas : to - from;
-      const double first = is_sharded ? from + replica * shard : from;
+      const double size = is_sharded ? (to - from) / shards : to - from;
+      const double first = is_sharded ? from + shard * size : from;
       tensor.optimizer = optimizer;
       held_.parts.push_back({.tensor = tensor,
                              .begin = first,
-                             .end = std::min(to, first + shard),
+                             .end = std::min(to, first + size),
                              .tensor_bytes = parameters * bytes,
                              .holder = holder});
     };

@@ -9,10 +9,14 @@ namespace tangram {
 
 // The ranks that hold the same parameters. They reduce their gradients together
 // and, under ZeRO (1910.02054), share their state. dp·cp ranks for dense
-// parameters, dp·cp/ep for experts.
+// parameters, dp·cp/ep for experts. With hybrid sharding (MiCS, 2205.00119),
+// those of one shard group, zero_degree·cp and zero_degree·cp/ep ranks, and
+// `equals` are the dp / zero_degree ranks of all shard groups with the same
+// shard; otherwise one.
 struct ReplicaGroups {
   CommGroup dense;
   CommGroup expert;
+  CommGroup equals;
 };
 
 ReplicaGroups ReplicaGroupsOf(const StageParallelism& parallelism,

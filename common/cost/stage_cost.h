@@ -171,9 +171,11 @@ struct PassTimes {
 // Returns the exposed seconds of gradient synchronisation, once an iteration.
 // ZeRO 0: all-reduce. ZeRO 1: reduce-scatter of gradients and all-gather of
 // weights. ZeRO 2: the all-gather alone. ZeRO 3: nothing, because each
-// microbatch pays for it (see EstimateLayer). With overlap_grad_reduce,
-// gradients are reduced beside the last backward pass and weights gathered
-// beside the first forward pass; the rest is exposed.
+// microbatch pays for it (see EstimateLayer). With hybrid sharding, these are
+// within a shard group, and an all-reduce of each shard over the groups comes
+// after them, at every ZeRO stage. With overlap_grad_reduce, gradients are
+// reduced beside the last backward pass and weights gathered beside the first
+// forward pass; the rest is exposed.
 double GradientSyncSeconds(const StageParameters& parameters,
                            const PassTimes& passes,
                            const StageParallelism& parallelism,

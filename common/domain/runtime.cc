@@ -69,7 +69,8 @@ bool Covers(const Runtime& a, const Runtime& b) {
          a.context_parallel >= b.context_parallel &&
          a.expert_parallel >= b.expert_parallel &&
          a.sharded_experts >= b.sharded_experts &&
-         a.max_zero_stage >= b.max_zero_stage && a.offload >= b.offload;
+         a.max_zero_stage >= b.max_zero_stage &&
+         a.zero_degrees >= b.zero_degrees && a.offload >= b.offload;
 }
 
 absl::string_view WhyNotRunnable(const Runtime& runtime, const StagePlan& stage,
@@ -92,6 +93,9 @@ absl::string_view WhyNotRunnable(const Runtime& runtime, const StagePlan& stage,
   }
   if (parallelism.zero_stage > runtime.max_zero_stage) {
     return "sharding of so much model state (its ZeRO stage)";
+  }
+  if (!runtime.zero_degrees && parallelism.num_shard_groups() > 1) {
+    return "sharding over a part of the data-parallel ranks";
   }
   // MindSpeed alone has it, on Ascend NPUs.
   if (parallelism.tp_y_degree > 1) {

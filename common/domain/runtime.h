@@ -34,7 +34,8 @@ struct Runtime {
   bool expert_parallel = false;
   bool sharded_experts = false;  // StageParallelism::fsep.
   int max_zero_stage = 0;
-  bool offload = false;  // To host memory.
+  bool zero_degrees = false;  // StageParallelism::zero_degree.
+  bool offload = false;       // To host memory.
   // Runs PipelineSchedule::kGpipe beside 1F1B, or kInterleaved. None runs
   // ZB-H1, nor warm-up passes that a plan sets.
   bool gpipe = false;

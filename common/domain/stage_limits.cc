@@ -65,6 +65,7 @@ JoinedLimits Join(const StageLimits& a, const StageLimits& b) {
                    a.zero_stage != b.zero_stage;
   limits.zero_stage = a.zero_stage.has_value() ? a.zero_stage : b.zero_stage;
   contradiction |= limits.zero_stage.value_or(0) > limits.max_zero_stage;
+  limits.zero_degree = JoinDegrees(a.zero_degree, b.zero_degree, contradiction);
   limits.no_sequence_parallel =
       a.no_sequence_parallel || b.no_sequence_parallel;
   limits.no_offload = a.no_offload || b.no_offload;
@@ -87,6 +88,7 @@ Fingerprint FingerprintOf(const StageLimits& limits) {
       .Add(limits.ep_degree)
       .Add(limits.max_zero_stage)
       .Add(limits.zero_stage.value_or(-1))
+      .Add(limits.zero_degree)
       .Add(limits.no_sequence_parallel)
       .Add(limits.no_offload)
       .Add(limits.residual_cuts)
@@ -100,6 +102,22 @@ int ZeroStageWithin(const StageLimits& limits,
                     const StageParallelism& parallelism, int wanted) {
   if (!HasReplicas(parallelism)) return 0;
   return limits.zero_stage.value_or(std::min(wanted, limits.max_zero_stage));
+}
+
+int ZeroDegreeWithin(const StageLimits& limits, int dp_degree) {
+  return limits.zero_degree == 0 ? dp_degree
+                                 : std::min(limits.zero_degree, dp_degree);
+}
+
+void SetZero(const StageLimits& limits, int zero_stage,
+             StageParallelism& parallelism) {
+  StageParallelism& p = parallelism;
+  p.zero_stage = zero_stage;
+  const int degree = ZeroDegreeWithin(limits, p.dp_degree);
+  const bool parts = zero_stage > 0 && degree < p.dp_degree &&
+                     p.dp_degree % degree == 0 &&
+                     p.cp_degree * degree % p.ep_degree == 0;
+  p.zero_degree = parts ? degree : 0;
 }
 
 OpMask MaskWithin(const StageLimits& limits, const LayerSpec& layer,
@@ -135,6 +153,11 @@ std::string WhyOutside(const StageLimits& limits, const StagePlan& stage,
     }
     if (limits.zero_stage.value_or(p.zero_stage) != p.zero_stage) {
       return Other("ZeRO stage", p.zero_stage, *limits.zero_stage);
+    }
+    const int over = p.num_shards() / p.cp_degree;
+    const int over_within = ZeroDegreeWithin(limits, p.dp_degree);
+    if (limits.zero_degree > 0 && p.zero_stage > 0 && over != over_within) {
+      return Other("ZeRO over", over, over_within);
     }
   }
   if (limits.no_sequence_parallel && p.sequence_parallel && p.tp_degree > 1) {

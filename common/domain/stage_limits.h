@@ -28,6 +28,9 @@ struct StageLimits {
   // The ZeRO stage of stages with replicas, which alone have something to
   // shard. Empty: free.
   std::optional<int> zero_stage;
+  // StageParallelism::zero_degree of stages that shard state over more dp ranks
+  // without it.
+  int zero_degree = 0;
   bool no_sequence_parallel = false;
   bool no_offload = false;
   // Stages begin and end where only the residual stream crosses, and recomputed
@@ -55,6 +58,14 @@ Fingerprint FingerprintOf(const StageLimits& limits);
 // without limits. Without replicas, it is 0.
 int ZeroStageWithin(const StageLimits& limits,
                     const StageParallelism& parallelism, int wanted);
+
+// Returns the dp ranks over which a stage of such a dp degree shards state.
+int ZeroDegreeWithin(const StageLimits& limits, int dp_degree);
+
+// Sets a ZeRO stage, and the zero_degree with it. The degree is left out where
+// StageRules would refuse it; WhyOutside then does.
+void SetZero(const StageLimits& limits, int zero_stage,
+             StageParallelism& parallelism);
 
 // Returns the mask of a layer that would recompute as `wanted` without limits.
 OpMask MaskWithin(const StageLimits& limits, const LayerSpec& layer,

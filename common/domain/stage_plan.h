@@ -23,6 +23,10 @@ struct StageParallelism {
   // 0: all replicated; 1: optimizer state, 2: and gradients, 3: and weights
   // sharded over dp·cp (experts: over cp·dp/ep).
   int zero_stage = 0;
+  // With a ZeRO stage, state is sharded over the cp ranks of so many adjacent
+  // dp ranks, and each shard is held dp / zero_degree times (hybrid sharding).
+  // Divides dp. 0: over all of them.
+  int zero_degree = 0;
   // Megatron sequence parallelism: norms and residuals are split over tp.
   bool sequence_parallel = false;
   // 2-D tensor parallelism (MindSpeed's tp-2d): of the tp ranks, tp_y share the
@@ -33,6 +37,11 @@ struct StageParallelism {
   int num_gpus() const { return tp_degree * cp_degree * dp_degree; }
   // Ranks that hold the same weights, unless ZeRO shards them.
   int num_replicas() const { return dp_degree * cp_degree; }
+  // Ranks over which ZeRO shards weights, and groups of such ranks.
+  int num_shards() const {
+    return (zero_degree > 0 ? zero_degree : dp_degree) * cp_degree;
+  }
+  int num_shard_groups() const { return num_replicas() / num_shards(); }
   int tp_x_degree() const { return tp_degree / tp_y_degree; }
   bool operator==(const StageParallelism&) const = default;
 };

@@ -103,6 +103,26 @@ absl::Status CheckHeads(const LayerSpec& layer, int tp) {
                                  layer.num_kv_heads));
 }
 
+// Shard groups are equal parts of the dp ranks, and each holds every expert.
+absl::Status CheckZeroDegree(const StageParallelism& p) {
+  constexpr char kField[] = "parallelism.zero_degree";
+  if (p.zero_degree == 0) return absl::OkStatus();
+  if (p.zero_stage == 0) {
+    return FieldError(kField, p.zero_degree, "none, as zero_stage is 0");
+  }
+  if (p.zero_degree < 2) {
+    return FieldError(kField, p.zero_degree,
+                      "at least 2, or none for all dp ranks");
+  }
+  TANGRAM_RETURN_IF_ERROR(
+      CheckDivides(kField, p.zero_degree, p.dp_degree, "dp_degree"));
+  if (p.num_shards() % p.ep_degree == 0) return absl::OkStatus();
+  return FieldError(kField, p.zero_degree,
+                    absl::StrFormat("cp x zero_degree, %d, to be a multiple of "
+                                    "ep_degree, %d",
+                                    p.num_shards(), p.ep_degree));
+}
+
 absl::Status CheckOffload(const HostOffload& offload,
                           absl::string_view unknown_host) {
   const struct {
@@ -212,7 +232,8 @@ absl::Status StageRules::CheckStage(const StagePlan& stage,
 }
 
 // Checks that each degree divides the dimension that it splits: dp the
-// microbatch, cp the sequence, tp the heads, ep the experts and cp · dp.
+// microbatch, cp the sequence, tp the heads, ep the experts and cp · dp,
+// zero_degree dp.
 absl::Status StageRules::CheckSplits(const StagePlan& stage,
                                      const StageSite& site) const {
   const StageParallelism& p = stage.parallelism;
@@ -226,6 +247,7 @@ absl::Status StageRules::CheckSplits(const StagePlan& stage,
                                 : CheckHeads(layer, p.tp_degree);
       }));
   TANGRAM_RETURN_IF_ERROR(CheckExperts(stage));
+  TANGRAM_RETURN_IF_ERROR(CheckZeroDegree(p));
   return CheckTp2d(stage);
 }
 

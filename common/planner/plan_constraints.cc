@@ -52,6 +52,10 @@ std::vector<Single> SinglesOf(const PlanConstraints& constraints) {
     singles.push_back({absl::StrCat("zero ", *constraints.zero_stage),
                        [](PlanConstraints& c) { c.zero_stage.reset(); }});
   }
+  if (constraints.zero_degree > 0) {
+    singles.push_back({absl::StrCat("zero over ", constraints.zero_degree),
+                       [](PlanConstraints& c) { c.zero_degree = 0; }});
+  }
   return singles;
 }
 
@@ -107,6 +111,7 @@ std::vector<std::string> DescribeConstraints(
 StageLimits LimitsOfAllStages(const PlanConstraints& constraints) {
   return {.ep_degree = constraints.ep_degree,
           .zero_stage = constraints.zero_stage,
+          .zero_degree = constraints.zero_degree,
           .recompute = constraints.recompute};
 }
 

@@ -60,6 +60,7 @@ struct PlanConstraints {
   // Every stage has them; see StageLimits.
   int ep_degree = 0;
   std::optional<int> zero_stage;
+  int zero_degree = 0;
 
   bool none() const { return *this == PlanConstraints(); }
   // Whether a search for each framework is part of the answer.

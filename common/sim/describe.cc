@@ -49,6 +49,12 @@ std::string DescribeTp(const StageParallelism& parallelism) {
   return absl::StrCat(parallelism.tp_x_degree(), "x", parallelism.tp_y_degree);
 }
 
+std::string DescribeZero(const StageParallelism& parallelism) {
+  const int degree = parallelism.zero_degree;
+  return absl::StrCat(parallelism.zero_stage,
+                      degree > 0 ? absl::StrCat(" over ", degree) : "");
+}
+
 std::string DescribeParallelism(const StageParallelism& parallelism) {
   std::vector<std::string> degrees;
   const auto add = [&](const char* name, int degree) {

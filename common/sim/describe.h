@@ -21,6 +21,9 @@ std::string DescribeGpus(const Cluster& cluster, absl::Span<const GpuId> gpus);
 // "8", or "4x2" (tp_x x tp_y) in two dimensions.
 std::string DescribeTp(const StageParallelism& parallelism);
 
+// The ZeRO stage: "1", or "1 over 8" with a zero_degree.
+std::string DescribeZero(const StageParallelism& parallelism);
+
 // "tp 2, dp 4"; degrees of one are left out. "1 GPU" if all degrees are one.
 std::string DescribeParallelism(const StageParallelism& parallelism);
 

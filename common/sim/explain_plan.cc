@@ -182,7 +182,7 @@ std::string MemoryTechniques(const ModelSpec& model, const PipelinePlan& plan,
                              int begin, int end) {
   int recomputed = 0;
   int all = 0;
-  int zero_stage = 0;
+  StageParallelism sharded;
   bool sequence_parallel = false;
   bool offloads = false;
   for (int s = 0; s < plan.num_stages(); ++s) {
@@ -193,7 +193,9 @@ std::string MemoryTechniques(const ModelSpec& model, const PipelinePlan& plan,
     recomputed += some;
     all += of;
     for (const StagePart& part : PartsOf(plan.stages[s], 1, 1)) {
-      zero_stage = std::max(zero_stage, part.parallelism.zero_stage);
+      if (part.parallelism.zero_stage > sharded.zero_stage) {
+        sharded = part.parallelism;
+      }
       sequence_parallel |= part.parallelism.sequence_parallel;
     }
     offloads |= !stage.offload.none();
@@ -202,7 +204,9 @@ std::string MemoryTechniques(const ModelSpec& model, const PipelinePlan& plan,
       recomputed == 0
           ? "nothing is recomputed"
           : absl::StrCat(recomputed, " of ", all, " operators are recomputed")};
-  if (zero_stage > 0) parts.push_back(absl::StrCat("ZeRO ", zero_stage));
+  if (sharded.zero_stage > 0) {
+    parts.push_back("ZeRO " + DescribeZero(sharded));
+  }
   if (sequence_parallel) parts.push_back("sequence parallelism");
   if (offloads) parts.push_back("some is kept in host memory");
   return absl::StrJoin(parts, ", ");

@@ -24,7 +24,8 @@ struct HashedStage {
     const StageParallelism& p = stage.parallelism;
     h = H::combine(std::move(h), stage.begin.layer, stage.begin.op,
                    stage.end.layer, stage.end.op, p.tp_degree, p.cp_degree,
-                   p.dp_degree, p.ep_degree, p.zero_stage, p.sequence_parallel);
+                   p.dp_degree, p.ep_degree, p.zero_stage, p.zero_degree,
+                   p.sequence_parallel);
     for (const RecomputeRun& run : stage.recompute) {
       h = H::combine(std::move(h), run.num_layers, run.mask);
     }

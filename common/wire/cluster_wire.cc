@@ -212,6 +212,7 @@ v1::StageLimits ToProto(const StageLimits& limits) {
   message.set_ep_degree(limits.ep_degree);
   if (limits.zero_stage.has_value()) message.set_zero_stage(*limits.zero_stage);
   message.set_each_depth(limits.each_depth);
+  message.set_zero_degree(limits.zero_degree);
   return message;
 }
 
@@ -223,6 +224,7 @@ absl::StatusOr<StageLimits> FromProto(const v1::StageLimits& message) {
                      .max_stages = message.max_stages(),
                      .each_depth = message.each_depth(),
                      .ep_degree = message.ep_degree(),
+                     .zero_degree = message.zero_degree(),
                      .no_sequence_parallel = message.no_sequence_parallel(),
                      .no_offload = message.no_offload(),
                      .residual_cuts = message.residual_cuts(),
@@ -240,6 +242,7 @@ absl::StatusOr<StageLimits> FromProto(const v1::StageLimits& message) {
        CheckNotNegative("gpus_per_stage", limits.gpus_per_stage, kMaxGpus),
        CheckNotNegative("max_stages", limits.max_stages, kMaxGpus),
        CheckNotNegative("ep_degree", limits.ep_degree, kMaxGpus),
+       CheckNotNegative("zero_degree", limits.zero_degree, kMaxGpus),
        CheckNotNegative("max_zero_stage", limits.max_zero_stage, 3),
        CheckNotNegative("zero_stage", limits.zero_stage.value_or(0), 3)}));
   return limits;

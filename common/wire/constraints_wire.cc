@@ -91,6 +91,9 @@ v1::PlanConstraints ToProto(const PlanConstraints& constraints) {
   if (constraints.zero_stage.has_value()) {
     message.set_zero_stage(*constraints.zero_stage);
   }
+  if (constraints.zero_degree > 0) {
+    message.set_zero_degree(constraints.zero_degree);
+  }
   if (constraints.schedule.has_value()) {
     message.set_schedule(ScheduleName(*constraints.schedule));
   }
@@ -104,14 +107,16 @@ absl::StatusOr<PlanConstraints> FromProto(const v1::PlanConstraints& message) {
   PlanConstraints constraints{.runtime = message.runtime(),
                               .pp_degree = message.pp_degree(),
                               .virtual_stages = message.virtual_stages(),
-                              .ep_degree = message.ep_degree()};
+                              .ep_degree = message.ep_degree(),
+                              .zero_degree = message.zero_degree()};
   if (message.has_zero_stage()) constraints.zero_stage = message.zero_stage();
-  TANGRAM_RETURN_IF_ERROR(
-      FirstError({CheckNotNegative("pp_degree", message.pp_degree(), kMaxGpus),
-                  CheckNotNegative("ep_degree", message.ep_degree(), kMaxGpus),
-                  CheckNotNegative("zero_stage", message.zero_stage(), 3),
-                  CheckNotNegative("virtual_stages", message.virtual_stages(),
-                                   kMaxLayers)}));
+  TANGRAM_RETURN_IF_ERROR(FirstError(
+      {CheckNotNegative("pp_degree", message.pp_degree(), kMaxGpus),
+       CheckNotNegative("ep_degree", message.ep_degree(), kMaxGpus),
+       CheckNotNegative("zero_stage", message.zero_stage(), 3),
+       CheckNotNegative("zero_degree", message.zero_degree(), kMaxGpus),
+       CheckNotNegative("virtual_stages", message.virtual_stages(),
+                        kMaxLayers)}));
   if (!message.schedule().empty()) {
     TANGRAM_ASSIGN_OR_RETURN(
         constraints.schedule,

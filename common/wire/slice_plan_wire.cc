@@ -100,6 +100,9 @@ v1::StageParallelism ToProto(const StageParallelism& parallelism) {
   if (parallelism.tp_y_degree > 1) {
     message.set_tp_y_degree(parallelism.tp_y_degree);
   }
+  if (parallelism.zero_degree > 0) {
+    message.set_zero_degree(parallelism.zero_degree);
+  }
   return message;
 }
 
@@ -112,7 +115,10 @@ absl::StatusOr<StageParallelism> FromProto(
        CheckPositive("dp_degree", message.dp_degree(), kMaxGpus),
        CheckPositive("ep_degree", message.ep_degree(), kMaxGpus),
        CheckPositive("tp_y_degree", tp_y_degree, kMaxGpus),
-       CheckNotNegative("zero_stage", message.zero_stage(), kMaxZeroStage)}));
+       CheckNotNegative("zero_stage", message.zero_stage(), kMaxZeroStage),
+       CheckPositive("zero_degree",
+                     message.has_zero_degree() ? message.zero_degree() : 1,
+                     kMaxGpus)}));
   // In two steps, so that the product does not overflow before it is checked.
   const int64_t tp_cp = int64_t{message.tp_degree()} * message.cp_degree();
   TANGRAM_RETURN_IF_ERROR(
@@ -125,6 +131,7 @@ absl::StatusOr<StageParallelism> FromProto(
                           .ep_degree = message.ep_degree(),
                           .fsep = message.fsep(),
                           .zero_stage = message.zero_stage(),
+                          .zero_degree = message.zero_degree(),
                           .sequence_parallel = message.sequence_parallel(),
                           .tp_y_degree = tp_y_degree};
 }

@@ -123,12 +123,12 @@ void Append(std::string& bytes, const Link& link) {
 
 void Append(std::string& bytes, const StageLimits& limits) {
   const auto& [tp, cp, dp, gpus_per_stage, max_stages, each_depth, ep,
-               max_zero_stage, zero_stage, no_sequence_parallel, no_offload,
-               residual_cuts, closed_recompute, recompute] = limits;
+               max_zero_stage, zero_stage, zero_degree, no_sequence_parallel,
+               no_offload, residual_cuts, closed_recompute, recompute] = limits;
   AppendAll(bytes, tp, cp, dp, gpus_per_stage, max_stages, each_depth, ep,
-            max_zero_stage, zero_stage.value_or(-1), no_sequence_parallel,
-            no_offload, residual_cuts, closed_recompute, recompute.has_value(),
-            recompute.value_or(LayerRecompute::kNone));
+            max_zero_stage, zero_stage.value_or(-1), zero_degree,
+            no_sequence_parallel, no_offload, residual_cuts, closed_recompute,
+            recompute.has_value(), recompute.value_or(LayerRecompute::kNone));
 }
 
 void Append(std::string& bytes, const PeakFlops& flops) {

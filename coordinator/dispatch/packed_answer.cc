@@ -93,24 +93,26 @@ class Reader {
 // until it is added here.
 
 void Put(const StageParallelism& parallelism, Writer& out) {
-  const auto& [tp, cp, dp, ep, fsep, zero_stage, sequence_parallel, tp_y] =
-      parallelism;
+  const auto& [tp, cp, dp, ep, fsep, zero_stage, zero_degree, sequence_parallel,
+               tp_y] = parallelism;
   for (const int64_t value :
        {int64_t{tp}, int64_t{cp}, int64_t{dp}, int64_t{ep}, int64_t{fsep},
-        int64_t{zero_stage}, int64_t{sequence_parallel}, int64_t{tp_y}}) {
+        int64_t{zero_stage}, int64_t{zero_degree}, int64_t{sequence_parallel},
+        int64_t{tp_y}}) {
     out.Put(value);
   }
 }
 
 void Get(Reader& in, StageParallelism& parallelism) {
-  auto& [tp, cp, dp, ep, fsep, zero_stage, sequence_parallel, tp_y] =
-      parallelism;
+  auto& [tp, cp, dp, ep, fsep, zero_stage, zero_degree, sequence_parallel,
+         tp_y] = parallelism;
   in.Get(tp);
   in.Get(cp);
   in.Get(dp);
   in.Get(ep);
   in.Get(fsep);
   in.Get(zero_stage);
+  in.Get(zero_degree);
   in.Get(sequence_parallel);
   in.Get(tp_y);
 }

@@ -499,6 +499,8 @@ TEST_P(ParallelizerConformanceTest, KeepsToTheLimitsOfTheIsland) {
         StageLimits{
             .cp_degree = 1, .max_zero_stage = 0, .no_sequence_parallel = true},
         StageLimits{.zero_stage = 0}, StageLimits{.zero_stage = 1},
+        StageLimits{.zero_degree = 2},
+        StageLimits{.zero_stage = 3, .zero_degree = 2},
         StageLimits{.recompute = LayerRecompute::kNone},
         StageLimits{.recompute = LayerRecompute::kAttentionCore},
         StageLimits{.recompute = LayerRecompute::kWholeLayer}}) {

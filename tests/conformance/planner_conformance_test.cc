@@ -277,6 +277,7 @@ TEST_P(PlannerConformanceTest, PipelinesAreAsDemanded) {
   const PlanConstraints all[] = {
       {.pp_degree = 3},
       {.pp_degree = 2, .zero_stage = 1},
+      {.zero_stage = 1, .zero_degree = 2},
       {.pp_degree = 2, .schedule = PipelineSchedule::kGpipe},
       {.pp_degree = 2, .virtual_stages = 2}};
   for (const PlanConstraints& constraints : all) {

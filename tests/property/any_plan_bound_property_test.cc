@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "common/domain/stage_limits.h"
 #include "common/domain/stage_part.h"
 #include "common/sim/evaluate_replicated_plan.h"
 #include "coordinator/bounds/any_plan_bound.h"
@@ -146,6 +147,9 @@ StageParallelism DrawDegrees(Draw& draw, int num_gpus) {
   if (draw.OneIn(3)) {
     degrees.ep_degree = draw.Divisor(degrees.cp_degree * degrees.dp_degree);
     degrees.fsep = degrees.ep_degree > 1 && draw.OneIn(3);
+  }
+  if (draw.OneIn(2)) {
+    SetZero({.zero_degree = 2}, degrees.zero_stage, degrees);
   }
   return degrees;
 }

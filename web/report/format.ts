@@ -57,6 +57,11 @@ export function unbroken(sentence: string): string {
   return sentence.replace(/(\d) %/g, "$1\u00a0%");
 }
 
+// Returns "1", or "1 over 8" if shards are replicated.
+export function zero(p: { zero: number; zero_degree: number }): string {
+  return p.zero_degree > 0 ? `${p.zero} over ${p.zero_degree}` : `${p.zero}`;
+}
+
 // Returns "0–3, 5".
 export function ranges(numbers: number[]): string {
   const sorted = [...new Set(numbers)].sort((a, b) => a - b);

@@ -59,7 +59,7 @@ function degreesText(p: Parallelism): string {
   const degrees = [`tp ${p.tp}`, `dp ${p.dp}`];
   if (p.cp > 1) degrees.push(`cp ${p.cp}`);
   if (p.ep > 1) degrees.push(`ep ${p.ep}`);
-  if (p.zero > 0) degrees.push(`ZeRO ${p.zero}`);
+  if (p.zero > 0) degrees.push(`ZeRO ${format.zero(p)}`);
   return degrees.join(", ");
 }
 

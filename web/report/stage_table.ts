@@ -51,7 +51,7 @@ export function stageTable(answer: Answer): HTMLElement {
         String(p.dp),
         degree(p.cp),
         degree(p.ep),
-        p.zero === 0 ? "" : String(p.zero),
+        p.zero === 0 ? "" : format.zero(p),
         stage.recompute,
         format.seconds(times.forward_s + times.backward_s),
         format.percent(times.idle_s / answer.prediction.iteration_time_s),

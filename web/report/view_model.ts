@@ -143,6 +143,7 @@ export interface Parallelism {
   dp: number;
   ep: number;
   zero: number;
+  zero_degree: number; // 0: all ranks of dp.
   sequence_parallel: boolean;
 }
 

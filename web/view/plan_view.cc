@@ -67,6 +67,7 @@ Json ParallelismView(const StageParallelism& parallelism) {
           {"dp", parallelism.dp_degree},
           {"ep", parallelism.ep_degree},
           {"zero", parallelism.zero_stage},
+          {"zero_degree", parallelism.zero_degree},
           {"sequence_parallel", parallelism.sequence_parallel}};
 }
 

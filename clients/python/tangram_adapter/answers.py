@@ -6,7 +6,7 @@ from tangram_adapter.messages import plan_pb2
 UNLIMITED = 1 << 20
 
 
-def stage(begin, end, *, tp=1, dp=1, cp=1, ep=1, zero=0,
+def stage(begin, end, *, tp=1, dp=1, cp=1, ep=1, zero=0, zero_degree=None,
           sequence_parallel=False, recompute=None):
     """A stage of layers [begin, end) of the slice on tp * cp * dp GPUs.
 
@@ -23,7 +23,8 @@ def stage(begin, end, *, tp=1, dp=1, cp=1, ep=1, zero=0,
         begin=begin, end=end,
         parallelism=plan_pb2.StageParallelism(
             tp_degree=tp, cp_degree=cp, dp_degree=dp, ep_degree=ep,
-            zero_stage=zero, sequence_parallel=sequence_parallel))
+            zero_stage=zero, zero_degree=zero_degree,
+            sequence_parallel=sequence_parallel))
     for mask in masks:
         if plan.recompute and plan.recompute[-1].mask == mask:
             plan.recompute[-1].num_layers += 1

@@ -62,12 +62,17 @@ def html(plan):
     rows = [(f"{pipeline.index}: {name}" if several else name,
              f"{part.num_gpus} x {part.gpu_type}",
              ", ".join(str(gpus) for gpus in part.gpus), stage.layers,
-             part.tp, part.dp, part.cp, part.ep, part.zero_stage,
+             part.tp, part.dp, part.cp, part.ep, _zero(part),
              f"{1000 * part.microbatch_s:.3g} ms", _memory(part))
             for pipeline in plan.pipelines for stage in pipeline.stages
             for name, part in _parts(stage)]
     return (svg(plan) + "<table><thead>" + _row("th", head) + "</thead><tbody>"
             + "".join(_row("td", row) for row in rows) + "</tbody></table>")
+
+
+def _zero(part):
+    over = f" over {part.zero_degree}" if part.zero_degree else ""
+    return f"{part.zero_stage}{over}"
 
 
 def _parts(stage):

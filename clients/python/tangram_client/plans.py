@@ -56,6 +56,7 @@ class Group:
     dp: int
     ep: int
     zero_stage: int
+    zero_degree: int  # dp ranks over which it shards; 0: all.
     sequence_parallel: bool
     samples: int  # Samples of each microbatch that the group takes.
     num_microbatches: int  # Microbatches that it takes of each iteration.
@@ -84,6 +85,7 @@ class Stage:
     dp: int
     ep: int
     zero_stage: int
+    zero_degree: int  # dp ranks over which it shards; 0: all.
     sequence_parallel: bool
     microbatch_size: int  # Samples of each replica.
     recomputes: bool  # Whether the backward pass recomputes anything.
@@ -337,6 +339,7 @@ def _degrees(parallelism):
     return {"tp": parallelism.tp_degree or 1, "cp": parallelism.cp_degree or 1,
             "dp": parallelism.dp_degree or 1, "ep": parallelism.ep_degree or 1,
             "zero_stage": parallelism.zero_stage,
+            "zero_degree": parallelism.zero_degree,
             "sequence_parallel": parallelism.sequence_parallel}
 
 

@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "common/domain/stage_limits.h"
 #include "coordinator/planners/constraints/microbatch_sizes.h"
 #include "coordinator/planners/polish/plan_moves.h"
 
@@ -55,7 +56,9 @@ void SetDegrees(const StageParallelism& drawn, PlacedStage& stage) {
   set.sequence_parallel = drawn.sequence_parallel && set.tp_degree > 1;
   set.fsep = stage.plan.parallelism.fsep && set.ep_degree > 1;
   const bool has_replicas = set.num_replicas() > 1;
-  set.zero_stage = has_replicas ? stage.plan.parallelism.zero_stage : 0;
+  const StageParallelism& before = stage.plan.parallelism;
+  SetZero({.zero_degree = before.zero_degree},
+          has_replicas ? before.zero_stage : 0, set);
   stage.plan.parallelism = set;
   stage.mixed = {};
 }

@@ -2,6 +2,8 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "common/domain/stage_limits.h"
+#include "common/planner/plan_constraints.h"
 #include "coordinator/planners/anneal/moves.h"
 #include "coordinator/planners/anneal/scope.h"
 #include "coordinator/planners/anneal/spread.h"
@@ -45,9 +47,11 @@ bool ChangeSequenceParallel(const MoveContext& context, PipelinePlan& plan) {
 
 bool ChangeZero(const MoveContext& context, PipelinePlan& plan) {
   const int zero_stage = context.draw.Below(4);
+  const StageLimits limits =
+      LimitsOfAllStages(context.problem.request.constraints);
   return ChangeStages(context, plan, [&](PlacedStage& stage) {
     StageParallelism& p = stage.plan.parallelism;
-    if (p.num_replicas() > 1) p.zero_stage = zero_stage;
+    if (p.num_replicas() > 1) SetZero(limits, zero_stage, p);
   });
 }
 

@@ -200,6 +200,14 @@ absl::Status CheckScalars(const PlanConstraints& constraints,
     return Bad("zero_stage", absl::StrCat(*constraints.zero_stage),
                "0, 1, 2 or 3");
   }
+  const int zero_degree = constraints.zero_degree;
+  if (zero_degree < 0 || zero_degree == 1) {
+    return Bad("zero_degree", absl::StrCat(zero_degree), "at least 2");
+  }
+  if (zero_degree > 0 && constraints.zero_stage == 0) {
+    return Bad("zero_degree", absl::StrCat(zero_degree),
+               "none, as zero_stage is 0");
+  }
   if (constraints.ep_degree < 0) {
     return Bad("ep_degree", absl::StrCat(constraints.ep_degree),
                "a positive integer");

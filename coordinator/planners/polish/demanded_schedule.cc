@@ -92,8 +92,8 @@ bool HasOtherSharding(const PipelinePlan& plan, const PipelinePlan& fitted) {
 // that are sharded stay so.
 PipelinePlan WithoutSharding(PipelinePlan plan) {
   for (PlacedStage& stage : plan.stages) {
-    int& zero_stage = stage.plan.parallelism.zero_stage;
-    if (zero_stage < 3) zero_stage = 0;
+    StageParallelism& p = stage.plan.parallelism;
+    if (p.zero_stage < 3) p.zero_stage = p.zero_degree = 0;
   }
   return plan;
 }

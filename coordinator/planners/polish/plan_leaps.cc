@@ -117,7 +117,8 @@ class Leaps {
     const int replicas = degrees.num_replicas();
     degrees.ep_degree = std::gcd(degrees.ep_degree, replicas);
     if (degrees.ep_degree == 1) degrees.fsep = false;
-    degrees.zero_stage = ZeroStageWithin(limits_, degrees, degrees.zero_stage);
+    SetZero(limits_, ZeroStageWithin(limits_, degrees, degrees.zero_stage),
+            degrees);
     if (degrees.tp_degree % degrees.tp_y_degree != 0) degrees.tp_y_degree = 1;
     if (degrees.tp_degree == 1) {
       degrees.sequence_parallel = false;

@@ -6,6 +6,7 @@
 #include "absl/algorithm/container.h"
 #include "common/base/infinity.h"
 #include "common/cost/stage_cost.h"
+#include "common/domain/stage_limits.h"
 #include "coordinator/planners/constraints/microbatch_sizes.h"
 
 namespace tangram {
@@ -257,7 +258,7 @@ void StageTable::AppendDegrees(int tp, int cp, int dp,
                          .dp_degree = dp,
                          .ep_degree = ep,
                          .sequence_parallel = splits_sequence});
-    degrees.zero_stage = ZeroStageWithin(limits, degrees, 1);
+    SetZero(limits, ZeroStageWithin(limits, degrees, 1), degrees);
     if (ep == 1 || !shards_experts_) continue;
     StageParallelism sharded = degrees;
     sharded.fsep = true;

@@ -247,7 +247,7 @@ std::vector<StagePlan> StageTuner::Variations(const PlacedStage& placed) {
   if (degrees.num_replicas() > 1) {
     for (int zero_stage = 0; zero_stage <= 3; ++zero_stage) {
       StagePlan changed = stage;
-      changed.parallelism.zero_stage = zero_stage;
+      SetZero(limits_, zero_stage, changed.parallelism);
       add(std::move(changed));
     }
   }

@@ -86,7 +86,7 @@ class StageTuner {
                         question.setting.held.all, question.setting.free_pass_s,
                         stage.begin.layer, stage.begin.op, stage.end.layer,
                         stage.end.op, p.tp_degree, p.cp_degree, p.dp_degree,
-                        p.zero_stage);
+                        p.zero_stage, p.zero_degree);
     }
   };
   struct Answer {

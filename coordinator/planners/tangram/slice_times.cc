@@ -81,9 +81,10 @@ SharedStageTimes::Key SliceTimes::KeyOf(const PairId& pair, int island,
       plan.stages.size());
   for (const SliceStage& stage : plan.stages) {
     const auto& [begin, end, parallelism, recompute, offload] = stage.plan;
-    const auto& [tp, cp, dp, ep, fsep, zero, sequence, tp_y] = parallelism;
+    const auto& [tp, cp, dp, ep, fsep, zero, zero_degree, sequence, tp_y] =
+        parallelism;
     add(begin.layer, begin.op, end.layer, end.op, tp, cp, dp, ep, fsep, zero,
-        sequence, tp_y, recompute.size());
+        zero_degree, sequence, tp_y, recompute.size());
     for (const RecomputeRun& run : recompute) add(run.num_layers, run.mask);
     const auto& [weights, gradients, optimizer, activations] = offload;
     add_fractions(weights, gradients, optimizer, activations);

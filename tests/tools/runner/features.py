@@ -63,4 +63,6 @@ def _parallelism_features(p):
     found |= {name for name in ("fsep", "sequence_parallel") if p.get(name)}
     if p.get("zero_stage"):
         found.add(f"ZeRO {p['zero_stage']}")
+    if p.get("zero_degree"):
+        found.add("zero_degree")
     return found

@@ -180,6 +180,14 @@ class ReadPlanTest(unittest.TestCase):
         self.stages[1]["plan"]["parallelism"]["fsep"] = True
         self.refuses("plan.stages[1].fsep: true; expected false, as ep_degree is 1")
 
+    def test_zero_over_a_part_of_dp(self):
+        split = self.stages[1]["plan"]["parallelism"]
+        split["zero_degree"] = 2
+        self.refuses("plan.stages[1].zero_degree: 2; expected none, as zero_stage is 0")
+        split.update(zero_stage=1, zero_degree=3)
+        self.refuses("plan.stages[1].zero_degree: 3; expected a divisor of the 2 dp "
+                     "ranks")
+
     def test_two_dimensions_of_tensor_parallelism_beside_another_split(self):
         split = self.stages[0]["plan"]["parallelism"]
         split.update(tp_y_degree=2, sequence_parallel=True)

@@ -55,6 +55,9 @@ def random_degrees(pick, of, most, microbatch):
             result.update(ep_degree=ep, fsep=ep > 1 and pick.random() < 0.5)
         elif tp > 1 and not result["sequence_parallel"]:
             result["tp_y_degree"] = pick.choice([y for y in (1, 2, 4) if tp % y == 0])
+        if (result["zero_stage"] and dp == 4 and 2 * cp % result["ep_degree"] == 0
+                and pick.random() < 0.5):
+            result["zero_degree"] = 2
         return result
 
 

@@ -62,6 +62,17 @@ class RunTest(unittest.TestCase):
         self.trains_right(chain([(2, 0)], [degrees(tp=2, dp=2),
                                            degrees(tp=4, sp=True, zero=1)]), steps=3)
 
+    def test_zero_over_a_part_of_dp(self):
+        for zero in (1, 2, 3):
+            with self.subTest(zero):
+                self.trains_right(
+                    chain([(2, 0)], [degrees(dp=4, zero=zero, zero_degree=2),
+                                     degrees(dp=4, tp=2, zero=zero, zero_degree=2)],
+                          microbatch=4),
+                    steps=3)
+        self.trains_right(chain([], [degrees(dp=4, ep=2, zero=3, zero_degree=2)],
+                                of=model(**MIXTRAL), microbatch=4), steps=2)
+
     def test_grouped_queries_and_more_ranks_than_key_heads(self):
         of = model(**{**LLAMA, "num_kv_heads": 2, "qk_norm": True, "qkv_bias": True})
         self.trains_right(chain([(1, 2), (1, 3), (2, 4)],

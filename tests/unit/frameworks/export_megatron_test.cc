@@ -56,6 +56,29 @@ TEST(ExportMegatronTest, LosesDegreesOfEachStage) {
                   HasSubstr("stages[1].plan.recompute: 0 of 21 layers")));
 }
 
+TEST(ExportMegatronTest, HoldsShardsOverAPartOfTheDataRanks) {
+  PlannedTraining planned = TwoIslands();
+  const StageParallelism degrees{.dp_degree = 4, .zero_stage = 1};
+  planned.plan.stages = {StageOn(0, 13, degrees, NodeGpus(0, 4)),
+                         StageOn(13, 34, degrees, NodeGpus(1, 4))};
+  for (PlacedStage& stage : planned.plan.stages) {
+    stage.plan.parallelism.zero_degree = 2;
+  }
+  ASSERT_OK_AND_ASSIGN(FrameworkExport exported, ExportMegatron(planned));
+  EXPECT_THAT(exported.losses, IsEmpty());
+  EXPECT_THAT(ContentOf(exported, "megatron.args"),
+              HasSubstr("--use-distributed-optimizer\n"
+                        "--num-distributed-optimizer-instances 2\n"));
+  // All of them is as without.
+  for (PlacedStage& stage : planned.plan.stages) {
+    stage.plan.parallelism.zero_degree = 4;
+  }
+  ASSERT_OK_AND_ASSIGN(exported, ExportMegatron(planned));
+  EXPECT_THAT(exported.losses, IsEmpty());
+  EXPECT_THAT(ContentOf(exported, "megatron.args"),
+              Not(HasSubstr("instances")));
+}
+
 TEST(ExportMegatronTest, HoldsVirtualStages) {
   PlannedTraining planned = TwoIslands();
   const StageParallelism dp4{.dp_degree = 4};

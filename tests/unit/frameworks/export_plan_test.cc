@@ -213,6 +213,37 @@ TEST(ExportPlanTest, TorchTitanListsModulesOfEachPart) {
             HasSubstr("data_parallel_replicate_degree=2,\n")));
 }
 
+TEST(ExportPlanTest, TorchTitanReplicatesShards) {
+  PlannedTraining planned = OneMesh();
+  const StageParallelism sharded{
+      .dp_degree = 4, .zero_stage = 3, .zero_degree = 2};
+  for (PlacedStage& stage : planned.plan.stages) {
+    stage.plan.parallelism = sharded;
+  }
+  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported,
+                       ExportPlan("torchtitan", planned));
+  EXPECT_THAT(exported.losses, IsEmpty());
+  EXPECT_THAT(ContentOf(exported, "tangram_plan.py"),
+              HasSubstr("data_parallel_shard_degree=2,\n"
+                        "    data_parallel_replicate_degree=2,\n"));
+}
+
+TEST(ExportPlanTest, OthersLoseShardsOverAPartOfTheDataRanks) {
+  PlannedTraining planned = TwoReplicas();
+  const StageParallelism sharded{
+      .dp_degree = 4, .zero_stage = 1, .zero_degree = 2};
+  planned.plan.stages = {StageOn(0, 13, sharded, NodeGpus(0, 4)),
+                         StageOn(13, 34, sharded, NodeGpus(2, 4))};
+  for (const char* target : {"flagscale", "sailor", "flashflex"}) {
+    SCOPED_TRACE(target);
+    ASSERT_OK_AND_ASSIGN(const FrameworkExport exported,
+                         ExportPlan(target, planned));
+    EXPECT_THAT(exported.losses,
+                Contains("stages[0].plan.parallelism.zero_degree: 2; becomes "
+                         "0"));
+  }
+}
+
 TEST(ExportPlanTest, TorchTitanRefusesStagesOfDifferentSizes) {
   PlannedTraining planned = OneMesh();
   planned.plan.stages = TwoReplicas().plan.stages;

@@ -180,7 +180,18 @@ TEST(ImportMegatronTest, ReadsWordsAsTheShellAndMegatronDo) {
            "--use-tp-pp-dp-mapping: given"},
           {{{"", "--num-distributed-optimizer-instances 2 "}},
            kFails,
-           "--num-distributed-optimizer-instances: 2; expected 1"},
+           "--num-distributed-optimizer-instances: 2; expected 1 without"},
+          {{{"--tensor-model-parallel-size 2",
+             "--tensor-model-parallel-size 1 --use-distributed-optimizer "
+             "--num-distributed-optimizer-instances 2 "}},
+           kReads,
+           "tp1 cp1 dp4 ep1 zero1 over 2"},
+          {{{"",
+             "--use-distributed-optimizer "
+             "--num-distributed-optimizer-instances 2 "}},
+           kFails,
+           "--num-distributed-optimizer-instances: 2; expected a divisor of "
+           "the data-parallel degree, 2, below it"},
           {{{"", "--num-distributed-optimizer-instances 1 "}},
            kReads,
            "tp2 cp1 dp2"},

@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "common/base/check.h"
 #include "common/domain/recompute_masks.h"
+#include "common/sim/describe.h"
 #include "formats/config/model_file.h"
 #include "frameworks/export_plan.h"
 #include "frameworks/import_plan.h"
@@ -190,7 +191,7 @@ inline std::string TextOfStage(const ModelSpec& model,
   std::string text = absl::StrCat(
       stage.plan.begin.layer, "-", stage.plan.end.layer, " tp", p.tp_degree,
       " cp", p.cp_degree, " dp", p.dp_degree, " ep", p.ep_degree, " zero",
-      p.zero_stage, p.sequence_parallel ? " sp" : "", " @",
+      DescribeZero(p), p.sequence_parallel ? " sp" : "", " @",
       stage.gpus.front().node, ".", stage.gpus.front().index);
   int layer = stage.plan.begin.layer;
   std::string recompute;

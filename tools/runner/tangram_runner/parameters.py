@@ -1,7 +1,8 @@
 """This rank's part of a parameter: where its values and gradients are.
 
 Ranks that hold the same box of a parameter are its replicas. ZeRO (1910.02054)
-splits what they keep, flattened, into equal parts, one for each:
+splits what they keep, flattened, into equal parts, one for each, or for each of a
+group of them where there is a zero_degree:
   1  the optimizer state (optimizer.py),
   2  also the sum of gradients: each backward pass adds its gradient over the
      replicas, and each keeps its part of the sum,
@@ -59,16 +60,16 @@ class Shard:
     is smaller than the box if pipelines share them.
     """
 
-    def __init__(self, name, parameter, box, region, values, ranks, run):
+    def __init__(self, name, parameter, box, region, values, replicas, run):
         stage = run.stage
         self.name, self.parameter, self.box, self.region = name, parameter, box, region
         self.fabric, self.memory = run.fabric, run.memory
         self.settings, self.offload = run.settings, stage.offload
         self.zero = run.team.parallelism.zero_stage
-        self.ranks = ranks
+        self.replicas = replicas
         self.shape = tuple(values.shape)
-        self.split = Split(values.numel(), ranks, run.fabric)
-        self.region_split = Split(_volume(region), ranks, run.fabric)
+        self.split = Split(values.numel(), replicas.group, run.fabric)
+        self.region_split = Split(_volume(region), replicas.group, run.fabric)
         flat = values.reshape(-1)
         self.values = Held(self.split.part(flat) if self.zero == 3 else flat, WEIGHTS,
                            self.offload.weights, self.memory)
@@ -124,6 +125,12 @@ class Shard:
 
     def _hold(self, flat):
         self.sums = Held(flat, GRADIENTS, self.offload.gradients, self.memory)
+
+    @property
+    def summands(self):
+        """The ranks whose sums add up after the passes; each has added up its own over
+        its group with ZeRO 2."""
+        return self.replicas.all if self.zero < 2 else self.replicas.equals
 
     def flat_sums(self):
         if self.sums is None:

@@ -18,10 +18,16 @@ class Parallelism:
     zero_stage: int = 0
     sequence_parallel: bool = False
     tp_y_degree: int = 1
+    zero_degree: int = 0
 
     @property
     def num_ranks(self):
         return self.tp_degree * self.cp_degree * self.dp_degree
+
+    @property
+    def sharing_dp(self):
+        """The dp ranks over which ZeRO shards."""
+        return self.zero_degree or self.dp_degree
 
     @property
     def tp_x_degree(self):

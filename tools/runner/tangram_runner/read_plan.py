@@ -362,6 +362,13 @@ class _Reader:
             raise PlanError(field + ".ep_degree", p.ep_degree, "1, as no layer has experts")
         if p.fsep and p.ep_degree == 1:
             raise PlanError(field + ".fsep", "true", "false, as ep_degree is 1")
+        if p.zero_degree:
+            if p.zero_stage == 0:
+                raise PlanError(field + ".zero_degree", p.zero_degree,
+                                "none, as zero_stage is 0")
+            _divides(field, "zero_degree", p.zero_degree, p.dp_degree, "dp ranks")
+            _divides(field, "ep_degree", p.ep_degree, p.cp_degree * p.zero_degree,
+                     "cp ranks x zero_degree")
         if p.tp_y_degree > 1 and p.sequence_parallel:
             raise PlanError(field + ".tp_y_degree", p.tp_y_degree,
                             "1 with sequence_parallel")
@@ -409,4 +416,6 @@ def _parallelism(data):
     return Parallelism(**degrees, fsep=data.boolean("fsep"),
                        zero_stage=data.integer("zero_stage", 0, 3),
                        sequence_parallel=data.boolean("sequence_parallel"),
-                       tp_y_degree=data.integer("tp_y_degree", 1, limits.MAX_GPUS, 1))
+                       tp_y_degree=data.integer("tp_y_degree", 1, limits.MAX_GPUS, 1),
+                       zero_degree=data.integer("zero_degree", 2, limits.MAX_GPUS)
+                       if data.has("zero_degree") else 0)

@@ -57,7 +57,7 @@ def state_bytes(plan, settings, on_gpus):
                      (optimizer, 1, offload.optimizer))
             for parameter, box, p in _boxes(plan, stage):
                 count = volume(region(plan, r, parameter, box))
-                shares = p.dp_degree * p.cp_degree // (p.ep_degree if parameter.expert else 1)
+                shares = p.sharing_dp * p.cp_degree // (p.ep_degree if parameter.expert else 1)
                 for element, zero, on_host in kinds:
                     here = 1 - on_host if on_gpus else 1
                     total += count * element * here / (shares if p.zero_stage >= zero else 1)

@@ -19,7 +19,7 @@ from .operators.context import Context
 from .parameters import Shard
 from .products import PutOff
 from .schedule import splits_backward
-from .sync import region, replicas
+from .sync import region, replicas_of
 from .weights import first_values
 
 
@@ -64,8 +64,9 @@ class StageRun:
                 values = first_values(self.settings.seed, name, parameter, box,
                                       self.settings.dtype, self.fabric.device)
                 own = region(self.plan, self.pipeline_index, parameter, box)
-                ranks = replicas(self.team, parameter, self.fabric.rank)
-                self.shards[name] = Shard(name, parameter, box, own, values, ranks, self)
+                self.shards[name] = Shard(
+                    name, parameter, box, own, values,
+                    replicas_of(self.team, parameter, self.fabric.rank), self)
             parameters[parameter.name] = self.shards[name]
         context = Context(spec, self.team, self.place, self.fabric,
                           self.plan.sequence_length,

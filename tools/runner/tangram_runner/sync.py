@@ -12,6 +12,7 @@ instead of keeping the sums of all regions.
 """
 
 import functools
+from typing import NamedTuple, Tuple
 
 import torch
 
@@ -33,6 +34,24 @@ def parameters_of(plan, stage):
         for parameter in operator.parameters(plan.layers[layer]):
             result[full_name(plan.layers, layer, operator, parameter)] = parameter
     return result
+
+
+class Replicas(NamedTuple):
+    """Of a rank and a parameter: ranks with the same box."""
+    all: Tuple[int, ...]
+    group: Tuple[int, ...]  # Those among which ZeRO shares state.
+    equals: Tuple[int, ...]  # Those with the same part of it, one of each group.
+
+
+def replicas_of(team, parameter, rank):
+    ranks = replicas(team, parameter, rank)
+    places, degree = team.places(), team.parallelism.sharing_dp
+    groups = {}
+    for other in ranks:
+        groups.setdefault(places[other].dp // degree, []).append(other)
+    group = groups[places[rank].dp // degree]
+    return Replicas(ranks, tuple(group), tuple(
+        other[group.index(rank)] for other in groups.values()))
 
 
 def replicas(team, parameter, rank):
@@ -70,7 +89,8 @@ def groups_of(plan):
                         parts.setdefault(same(at), []).append(rank)
                     groups |= {tuple(part) for part in parts.values()}
                 for parameter in set(parameters.values()):
-                    groups |= {replicas(team, parameter, rank) for rank in places}
+                    for rank in places:
+                        groups |= {*replicas_of(team, parameter, rank)}
                 groups |= _key_groups(plan, stage, team)
     return groups
 
@@ -140,15 +160,15 @@ class GradientSync:
 
     def _within_team(self, run):
         """One all-reduce for all parameters with the same replicas. With ZeRO 2,
-        each pass has added up its gradients."""
+        each pass has added up its gradients over the ranks that share their sums."""
         buckets = {}
         for shard in run.shards.values():
-            if shard.zero < 2 and len(shard.ranks) > 1:
-                buckets.setdefault(shard.ranks, []).append(shard)
+            if len(shard.summands) > 1:
+                buckets.setdefault(shard.summands, []).append(shard)
         for ranks, shards in sorted(buckets.items()):
-            flat = torch.cat([shard.flat_sums() for shard in shards])
-            flat = self.fabric.all_reduce(flat, ranks, keep=False)
-            for shard, part in zip(shards, flat.split([s.split.size for s in shards])):
+            sums = [shard.flat_sums() for shard in shards]
+            flat = self.fabric.all_reduce(torch.cat(sums), ranks, keep=False)
+            for shard, part in zip(shards, flat.split([len(own) for own in sums])):
                 shard.set_sums(part)
 
     # Between teams: each gets the sums of the others in its own layout. All add in
@@ -280,7 +300,7 @@ class GradientSync:
             if own == shard.region:
                 shard.set_region_sums(total)
             else:
-                groups.setdefault(shard.ranks, []).append((shard, own, total))
+                groups.setdefault(shard.replicas.all, []).append((shard, own, total))
         for ranks, shared in sorted(groups.items()):
             flat = torch.cat([total.reshape(-1) for _, _, total in shared])
             rows = self.fabric.all_gather(flat, ranks)

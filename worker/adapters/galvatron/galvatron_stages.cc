@@ -5,6 +5,7 @@
 
 #include "absl/algorithm/container.h"
 #include "common/base/infinity.h"
+#include "common/domain/stage_limits.h"
 
 namespace tangram::galvatron {
 namespace {
@@ -36,7 +37,7 @@ StageTable::StageTable(const SliceLayers& layers, int num_gpus,
                       static_cast<int64_t>(layers.kinds().size()))) {
         return;
       }
-      parallelism.zero_stage = zero_stage;
+      SetZero(island.limits, zero_stage, parallelism);
       degrees_.emplace_back(layers, island.limits, parallelism, environment,
                             site);
     }

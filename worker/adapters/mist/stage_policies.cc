@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/domain/stage_limits.h"
 #include "common/parallelizer/trailing_stages.h"
 #include "worker/adapters/mist/intra_stage.h"
 
@@ -49,7 +50,7 @@ StagePolicies::StagePolicies(const SliceLayers& layers,
   for (StageParallelism parallelism :
        ParallelismsOf(num_gpus, island, limits, {})) {
     for (const int zero_stage : ZeroStagesOf(parallelism, island.limits)) {
-      parallelism.zero_stage = zero_stage;
+      SetZero(island.limits, zero_stage, parallelism);
       degrees_.push_back(std::make_unique<DegreeCosts>(layers, island, options,
                                                        offloads_, parallelism));
     }

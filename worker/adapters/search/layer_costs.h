@@ -57,8 +57,8 @@ class LayerCosts : public SearchMemory::Content {
         const StageParallelism& p = key.parallelism;
         return H::combine(std::move(h), key.kind, key.masks, key.num_choices,
                           p.tp_degree, p.cp_degree, p.dp_degree, p.ep_degree,
-                          p.fsep, p.zero_stage, p.sequence_parallel,
-                          p.tp_y_degree);
+                          p.fsep, p.zero_stage, p.zero_degree,
+                          p.sequence_parallel, p.tp_y_degree);
       }
     };
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <numeric>
 
+#include "common/domain/stage_limits.h"
 #include "common/domain/stage_rules.h"
 
 namespace tangram {
@@ -51,11 +52,12 @@ bool AnyTpDegrees(int num_gpus, const IslandSpec& island,
   return false;
 }
 
-// Returns the ep degrees, ascending, of a stage of `ranks` cp and dp ranks: all
-// that divide them and the experts, or the one that is asked for.
-std::vector<int> EpDegrees(int ranks, const IslandSpec& island,
+// Returns the ep degrees, ascending, of a stage of cp and dp ranks: all that
+// divide those that share state, and the experts, or the one that is asked for.
+std::vector<int> EpDegrees(int cp, int dp, const IslandSpec& island,
                            const SplitLimits& limits, ExtraDegrees extra) {
   if (limits.num_experts() == 0) return {1};
+  const int ranks = cp * ZeroDegreeWithin(island.limits, dp);
   const int asked_for = island.limits.ep_degree;
   const int most = extra.ep ? std::gcd(ranks, limits.num_experts()) : 1;
   std::vector<int> degrees;
@@ -77,10 +79,11 @@ bool AnyCpAndDp(int tp, int ranks, const IslandSpec& island,
   const int most_cp = extra.cp ? ranks : 1;
   for (int cp = 1; cp <= most_cp && ranks % cp == 0; cp *= 2) {
     const int dp = ranks / cp;
+    if (dp % ZeroDegreeWithin(asked_for, dp) != 0) continue;
     if ((asked_for.cp_degree == 0 || asked_for.cp_degree == cp) &&
         (asked_for.dp_degree == 0 || asked_for.dp_degree == dp) &&
         limits.AllowsDp(dp) && limits.AllowsCp(tp, cp, island.device) &&
-        !EpDegrees(ranks, island, limits, extra).empty() && visit(cp, dp)) {
+        !EpDegrees(cp, dp, island, limits, extra).empty() && visit(cp, dp)) {
       return true;
     }
   }
@@ -120,7 +123,8 @@ void AppendExpertDegrees(StageParallelism parallelism, const IslandSpec& island,
                          const SplitLimits& limits, ExtraDegrees extra,
                          std::vector<StageParallelism>& all) {
   const int ranks = parallelism.num_replicas();
-  for (const int ep : EpDegrees(ranks, island, limits, extra)) {
+  for (const int ep : EpDegrees(parallelism.cp_degree, parallelism.dp_degree,
+                                island, limits, extra)) {
     parallelism.ep_degree = ep;
     all.push_back(parallelism);
     if (ep > 1 && ep == ranks) {
@@ -236,7 +240,8 @@ std::vector<StageParallelism> ParallelismsOf(int gpus_per_stage,
                                  .dp_degree = dp,
                                  .sequence_parallel = sequence_parallel,
                                  .tp_y_degree = tp.tp_y};
-    parallelism.zero_stage = ZeroStageWithin(island.limits, parallelism, 0);
+    SetZero(island.limits, ZeroStageWithin(island.limits, parallelism, 0),
+            parallelism);
     AppendExpertDegrees(parallelism, island, limits, extra, all);
     return false;
   };

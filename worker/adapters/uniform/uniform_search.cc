@@ -7,6 +7,7 @@
 
 #include "common/base/insert_non_dominated.h"
 #include "common/domain/plan_merits.h"
+#include "common/domain/stage_limits.h"
 #include "worker/adapters/search/equal_stages_evaluator.h"
 #include "worker/adapters/search/stage_space.h"
 #include "worker/adapters/search/why_no_plan.h"
@@ -65,13 +66,13 @@ class Search {
     const absl::Span<const int> zero_stages =
         ZeroStagesOf(parallelism, island_.limits);
     if (zero_stages.empty()) return;
-    parallelism.zero_stage = zero_stages.front();
+    SetZero(island_.limits, zero_stages.front(), parallelism);
     if (evaluator_.ExceedsLimit(
             evaluator_.LeastSeconds({layout, parallelism}))) {
       return;
     }
     for (const int zero_stage : zero_stages) {
-      parallelism.zero_stage = zero_stage;
+      SetZero(island_.limits, zero_stage, parallelism);
       for (const LayerRecompute recompute : kLayerRecomputes) {
         const Candidate candidate = Evaluate({layout, parallelism, recompute});
         Keep(candidate);

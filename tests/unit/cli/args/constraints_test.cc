@@ -28,6 +28,7 @@ TEST(MakeConstraintsTest, ParsesEveryConstraint) {
                        .pp_degree = 4,
                        .ep_degree = 8,
                        .zero_stage = 1,
+                       .zero_degree = 8,
                        .virtual_stages = 2,
                        .schedule = "interleaved"},
                       kNumLayers));
@@ -45,6 +46,7 @@ TEST(MakeConstraintsTest, ParsesEveryConstraint) {
   EXPECT_EQ(constraints.pp_degree, 4);
   EXPECT_EQ(constraints.ep_degree, 8);
   EXPECT_EQ(constraints.zero_stage, 1);
+  EXPECT_EQ(constraints.zero_degree, 8);
   EXPECT_EQ(constraints.virtual_stages, 2);
   EXPECT_EQ(constraints.schedule, PipelineSchedule::kInterleaved);
 }

@@ -145,6 +145,24 @@ TEST(ExpressRunTest, Fp16GradientsAreCopiedToStep) {
   EXPECT_THAT(bf16.overhead_bytes, ElementsAre(0, 0));
 }
 
+TEST(ExpressRunTest, StateIsShardedOverAPartOfDp) {
+  MeasuredRun measured = GptRun();
+  measured.tp_degree = 1;
+  measured.dp_degree = 4;
+  for (const auto& [text, degree] :
+       {std::pair("1", 0), std::pair("1 over 2", 2), std::pair("1 over 4", 0),
+        std::pair("FSDP group 2", 2), std::pair("FSDP group 64", 0),
+        std::pair("FSDP (over NVLink)", 0), std::pair("0 over 2", 0)}) {
+    measured.zero = text;
+    ASSERT_OK_AND_ASSIGN(const ExpressedRun run, ExpressRun(measured));
+    EXPECT_EQ(run.plan.stages[1].plan.parallelism.zero_degree, degree) << text;
+  }
+  measured.zero = "1 over 3";
+  EXPECT_THAT(ExpressRun(measured).status(),
+              StatusIs(kBadInput, HasSubstr("zero_degree: 3; expected a "
+                                            "divisor of dp_degree, 4")));
+}
+
 TEST(ExpressRunTest, AProfileOfAnotherFrameworkTellsNothingOfMemory) {
   Profile profile = {.device = "A100-80",
                      .framework = "Megatron-LM (Aceso)",

@@ -134,6 +134,18 @@ TEST_F(PlanMoveTest, ALostShardComesFromTheCheckpoint) {
                    .loses_state());
 }
 
+TEST_F(PlanMoveTest, AShardOfAnotherGroupIsNotLost) {
+  // Both nodes hold all shards.
+  PipelinePlan plan =
+      OneStage(model_, 1, 4, 1, {{0, 0}, {0, 1}, {1, 0}, {1, 1}});
+  const PipelinePlan one = OneStage(model_, 1, 1, 0, {{0, 0}});
+  EXPECT_TRUE(Move(plan, one, {"a-1"}).loses_state());
+  plan.stages[0].plan.parallelism.zero_degree = 2;
+  const PlanMove move = Move(plan, one, {"a-1"});
+  EXPECT_FALSE(move.loses_state());
+  EXPECT_NEAR(move.moved_bytes, StateBytes() * 12 / 14 / 2, 1);
+}
+
 TEST_F(PlanMoveTest, TensorParallelRanksHoldTheirParts) {
   const HeldState held = Held(OneStage(model_, 2, 1, 0, {{0, 0}, {0, 1}}));
   double split = 0;

@@ -63,6 +63,18 @@ TEST(ModelStateBytesTest, ExpertsHaveFewerReplicas) {
   EXPECT_EQ(Bytes(kExpert, p), 16e9);
 }
 
+TEST(ModelStateBytesTest, ZeroShardsOverAPartOfTheDataRanks) {
+  StageParallelism p = {
+      .cp_degree = 2, .dp_degree = 8, .zero_stage = 1, .zero_degree = 2};
+  EXPECT_EQ(Bytes(kDense, p), 7e9);  // 2 + 2 + 12/4
+  p.zero_stage = 3;
+  EXPECT_EQ(Bytes(kDense, p), 4e9);  // 16/4
+  p.ep_degree = 2;
+  EXPECT_EQ(Bytes(kExpert, p), 8e9);  // 16/2
+  p.zero_degree = 8;                  // All of them.
+  EXPECT_EQ(Bytes(kDense, p), 1e9);
+}
+
 class GradientSyncTest : public ::testing::Test {
  protected:
   double Sync(const StageParameters& parameters, const StageParallelism& p) {
@@ -111,6 +123,39 @@ TEST_F(GradientSyncTest, HigherZeroStagesPayPerMicrobatchInstead) {
   EXPECT_EQ(Sync(kDense, {.dp_degree = 4, .zero_stage = 3}), 0);
 }
 
+TEST_F(GradientSyncTest, ShardGroupsAddUpTheirShards) {
+  StageParallelism p = {.dp_degree = 8, .zero_stage = 1, .zero_degree = 4};
+  // In a node, 2e9 bytes are scattered and gathered: 2·3/4·2e9 / 100e9. Between
+  // nodes, four groups of two share 10 GB/s: 2·1/2·(2e9/4) / 2.5e9.
+  EXPECT_DOUBLE_EQ(Sync(kDense, p), 0.03 + 0.2);
+  p.zero_stage = 2;
+  EXPECT_DOUBLE_EQ(Sync(kDense, p), 0.015 + 0.2);
+  p.zero_stage = 3;
+  EXPECT_DOUBLE_EQ(Sync(kDense, p), 0.2);
+  // Experts: nothing in the group of their only shard.
+  p.ep_degree = 4;
+  EXPECT_DOUBLE_EQ(Sync(kExpert, p), 0.8);
+}
+
+TEST_F(GradientSyncTest, OneShardGroupIsAsWithoutGroups) {
+  for (const int zero_stage : {1, 2, 3}) {
+    EXPECT_EQ(
+        Sync(kDense, {.dp_degree = 8, .zero_stage = zero_stage}),
+        Sync(kDense,
+             {.dp_degree = 8, .zero_stage = zero_stage, .zero_degree = 8}));
+  }
+}
+
+TEST_F(GradientSyncTest, ShardsAreAddedUpBesideTheBackwardPass) {
+  training_.overlap_grad_reduce = true;
+  device_.efficiency.overlap_penalty = 0.1;
+  passes_ = {.forward_s = 0.1, .backward_s = 0.1};
+  // 0.2 beside 0.1: 0.1 is left, and 0.1 of compute is a tenth slower.
+  EXPECT_DOUBLE_EQ(
+      Sync(kDense, {.dp_degree = 8, .zero_stage = 3, .zero_degree = 4}),
+      0.1 + 0.01);
+}
+
 TEST_F(GradientSyncTest, ExpertsAreReducedOverTheirReplicas) {
   EXPECT_EQ(Sync(kExpert, {.dp_degree = 4, .ep_degree = 4}), 0);
   // 2 replicas 2 apart: 2·1/2·2e9 / 100e9.
@@ -128,6 +173,11 @@ TEST(OptimizerSecondsTest, PassesOverTheStateThatItOwns) {
   EXPECT_DOUBLE_EQ(
       OptimizerSeconds(kDense, {.dp_degree = 4, .zero_stage = 1}, environment),
       0.007);
+  EXPECT_DOUBLE_EQ(
+      OptimizerSeconds(kDense,
+                       {.dp_degree = 4, .zero_stage = 1, .zero_degree = 2},
+                       environment),
+      0.014);
   EXPECT_DOUBLE_EQ(
       OptimizerSeconds(kExpert,
                        {.dp_degree = 4, .ep_degree = 2, .zero_stage = 1},

@@ -105,6 +105,7 @@ std::vector<Change> LimitChanges() {
       [](IslandSpec& i) { ++i.limits.ep_degree; },
       [](IslandSpec& i) { --i.limits.max_zero_stage; },
       [](IslandSpec& i) { i.limits.zero_stage = 0; },
+      [](IslandSpec& i) { i.limits.zero_degree = 4; },
       [](IslandSpec& i) { i.limits.no_sequence_parallel = true; },
       [](IslandSpec& i) { i.limits.no_offload = true; },
       [](IslandSpec& i) { i.limits.residual_cuts = true; },
@@ -118,7 +119,7 @@ TEST(FingerprintOfIslandTest, ChangesWithEveryField) {
   // These stop compiling when a field is added. Add the field above as well.
   const auto& [device, nodes, gpus, intra, inter, limits] = plain;
   const auto& [tp, cp, dp, stage_gpus, stages, depth, ep, most_zero, zero,
-               no_sp, no_offload, cuts, closed, recompute] = limits;
+               zero_degree, no_sp, no_offload, cuts, closed, recompute] = limits;
   const auto& [type, peak, memory, bandwidth, flash, library, host_link,
                efficiency, operators, layers, collectives] = device;
   const auto& [key, samples, forward, backward, included, saved, optimizer,

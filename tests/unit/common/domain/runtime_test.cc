@@ -105,6 +105,12 @@ TEST_F(WhyNotRunnableTest, DegreesAndShardingHaveLimits) {
   EXPECT_THAT(Why({.name = "zero 1", .max_zero_stage = 1}, stage),
               HasSubstr("ZeRO"));
   EXPECT_THAT(Why({.name = "zero 2", .max_zero_stage = 2}, stage), IsEmpty());
+  stage.parallelism = {.dp_degree = 4, .zero_stage = 2, .zero_degree = 2};
+  EXPECT_THAT(Why({.name = "zero 2", .max_zero_stage = 2}, stage),
+              HasSubstr("a part of the data-parallel ranks"));
+  const Runtime parts = {
+      .name = "parts", .max_zero_stage = 2, .zero_degrees = true};
+  EXPECT_THAT(Why(parts, stage), IsEmpty());
 }
 
 TEST_F(WhyNotRunnableTest, NoneSplitsTensorsInTwoDimensions) {
@@ -157,6 +163,10 @@ TEST(CoversTest, TheWiderRuntimeCoversTheNarrower) {
   EXPECT_TRUE(Covers(wide, narrow));
   EXPECT_FALSE(Covers(narrow, wide));
   EXPECT_TRUE(Covers(wide, wide));
+  const Runtime parts = {
+      .name = "parts", .max_zero_stage = 1, .zero_degrees = true};
+  EXPECT_TRUE(Covers(parts, narrow));
+  EXPECT_FALSE(Covers(wide, parts));
 }
 
 }  // namespace

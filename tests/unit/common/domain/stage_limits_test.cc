@@ -71,6 +71,34 @@ TEST(StageLimitsTest, ZeroStagesAreOfStagesWithReplicas) {
   EXPECT_EQ(ZeroStageWithin({}, {.cp_degree = 2}, 3), 3);
 }
 
+TEST(StageLimitsTest, ZeroDegreesAreOfStagesThatShardOverMore) {
+  const StageLimits limits = {.zero_degree = 4};
+  StageParallelism p = {.dp_degree = 8};
+  EXPECT_THAT(WhyOutside(limits, {.parallelism = p}), IsEmpty());
+  p.zero_stage = 1;
+  EXPECT_EQ(WhyOutside(limits, {.parallelism = p}), "ZeRO over 8, expected 4");
+  SetZero(limits, 1, p);
+  EXPECT_EQ(p.zero_degree, 4);
+  EXPECT_THAT(WhyOutside(limits, {.parallelism = p}), IsEmpty());
+  p.zero_degree = 2;
+  EXPECT_EQ(WhyOutside(limits, {.parallelism = p}), "ZeRO over 2, expected 4");
+  // Nothing is sharded, or over no more than 4.
+  SetZero(limits, 0, p);
+  EXPECT_EQ(p.zero_degree, 0);
+  p.dp_degree = 2;
+  SetZero(limits, 3, p);
+  EXPECT_EQ(p.zero_degree, 0);
+  EXPECT_THAT(WhyOutside(limits, {.parallelism = p}), IsEmpty());
+  // 4 does not divide 6, nor hold 8 experts.
+  for (const int ep : {1, 8}) {
+    StageParallelism other = {.dp_degree = ep == 1 ? 6 : 8, .ep_degree = ep};
+    SetZero(limits, 1, other);
+    EXPECT_EQ(other.zero_degree, 0);
+    EXPECT_THAT(WhyOutside(limits, {.parallelism = other}),
+                HasSubstr("ZeRO over"));
+  }
+}
+
 TEST(StageLimitsTest, ExpertDegreesAreOfStagesWithExperts) {
   const StageLimits limits = {.ep_degree = 2};
   const std::vector<LayerRun> experts =
@@ -141,6 +169,8 @@ TEST(StageLimitsTest, JoinedAreBoth) {
   EXPECT_FALSE(Join({.tp_degree = 2}, {.tp_degree = 2}).contradiction);
   EXPECT_TRUE(Join({.ep_degree = 2}, {.ep_degree = 4}).contradiction);
   EXPECT_TRUE(Join({.zero_stage = 0}, {.zero_stage = 1}).contradiction);
+  EXPECT_TRUE(Join({.zero_degree = 4}, {.zero_degree = 8}).contradiction);
+  EXPECT_EQ(Join({.zero_degree = 4}, {}).limits.zero_degree, 4);
   EXPECT_TRUE(Join({.zero_stage = 2}, {.max_zero_stage = 1}).contradiction);
   EXPECT_EQ(Join({.zero_stage = 1}, {.max_zero_stage = 1}).limits.zero_stage,
             1);
@@ -158,6 +188,7 @@ TEST(StageLimitsTest, EveryLimitCountsInTheFingerprint) {
         StageLimits{.max_stages = 1}, StageLimits{.max_zero_stage = 1},
         StageLimits{.each_depth = true}, StageLimits{.ep_degree = 1},
         StageLimits{.zero_stage = 0}, StageLimits{.zero_stage = 1},
+        StageLimits{.zero_degree = 4},
         StageLimits{.no_sequence_parallel = true},
         StageLimits{.no_offload = true}, StageLimits{.residual_cuts = true},
         StageLimits{.closed_recompute = true},

@@ -150,6 +150,10 @@ StagePlan RandomStage(const ModelSlice& slice, std::mt19937& random) {
                              .tp_y_degree = Pick(random, {1, 1, 1, 2})});
   if (random() % 16 == 0) stage.parallelism.dp_degree = 0;
   if (random() % 16 == 0) stage.parallelism.zero_stage = 4;
+  if (random() % 8 == 0) {
+    stage.parallelism.zero_stage = Pick(random, {0, 1, 3});
+    stage.parallelism.zero_degree = Pick(random, {1, 2, 2, 3});
+  }
   if (random() % 2 == 0) {
     stage.recompute = {{.num_layers = 1, .mask = Pick<OpMask>(random, {0, 1})},
                        {.num_layers = end - begin - 1, .mask = 3}};
@@ -181,6 +185,10 @@ bool IsLegalDegrees(const StageParallelism& p, const StageSite& site) {
          (!p.sequence_parallel ||
           site.sequence_length / p.cp_degree % p.tp_degree == 0) &&
          p.cp_degree * p.dp_degree % p.ep_degree == 0 &&
+         (p.zero_degree == 0 ||
+          (p.zero_stage > 0 && p.zero_degree > 1 &&
+           p.dp_degree % p.zero_degree == 0 &&
+           p.cp_degree * p.zero_degree % p.ep_degree == 0)) &&
          p.tp_degree % p.tp_y_degree == 0 &&
          (p.tp_y_degree == 1 || !p.sequence_parallel) &&
          (!p.fsep || p.ep_degree > 1);

@@ -233,6 +233,37 @@ std::vector<BadPlan> BadDegrees() {
        "stages[0].gpus: 4 GPUs; expected 2, as tp 2 x cp 1 x dp 1"},
       {"ZeroStage", [](Inputs& in) { in.stage(0).parallelism.zero_stage = 4; },
        "stages[0].plan.parallelism.zero_stage: 4; expected 0, 1, 2 or 3"},
+      {"ZeroDegreeWithoutZero",
+       [](Inputs& in) { in.stage(0).parallelism.zero_degree = 2; },
+       "stages[0].plan.parallelism.zero_degree: 2; expected none, as "
+       "zero_stage is 0"},
+      {"ZeroDegreeOfOneRank",
+       [](Inputs& in) {
+         in.stage(0).parallelism.zero_stage = 1;
+         in.stage(0).parallelism.zero_degree = 1;
+       },
+       "stages[0].plan.parallelism.zero_degree: 1; expected at least 2, or "
+       "none "
+       "for all dp ranks"},
+      {"ZeroDegreeDoesNotDivideDp",
+       [](Inputs& in) {
+         in.stage(0).parallelism.zero_stage = 3;
+         in.stage(0).parallelism.zero_degree = 4;
+       },
+       "stages[0].plan.parallelism.zero_degree: 4; expected a divisor of "
+       "dp_degree, 2"},
+      {"ZeroDegreeHoldsNotEveryExpert",
+       [](Inputs& in) {
+         for (LayerSpec& layer : in.model.layers) {
+           if (layer.kind != LayerKind::kTransformer) continue;
+           layer.num_experts = 8;
+           layer.experts_per_token = 2;
+         }
+         in.stage(0).parallelism = {
+             .dp_degree = 4, .ep_degree = 4, .zero_stage = 1, .zero_degree = 2};
+       },
+       "stages[0].plan.parallelism.zero_degree: 2; expected cp x zero_degree, "
+       "2, to be a multiple of ep_degree, 4"},
       {"DpDoesNotDivideMicrobatch",
        [](Inputs& in) { in.plan.pipeline_microbatch_size = 1; },
        "stages[0].plan.parallelism.dp_degree: 2; expected a divisor of the "

@@ -22,7 +22,8 @@ PlanConstraints All() {
           .schedule = PipelineSchedule::kInterleaved,
           .virtual_stages = 2,
           .ep_degree = 8,
-          .zero_stage = 0};
+          .zero_stage = 0,
+          .zero_degree = 8};
 }
 
 TEST(PlanConstraintsTest, AreDescribedOneByOne) {
@@ -32,7 +33,8 @@ TEST(PlanConstraintsTest, AreDescribedOneByOne) {
                   "without island V100", "tp 4", "tp 2 on a100", "dp 8",
                   "cp 2 on h100", "stages at most 6", "layers 0-11 on a100",
                   "layer 12 on h100", "runtime megatron", "recompute full",
-                  "pp 4", "schedule interleaved", "vpp 2", "ep 8", "zero 0"));
+                  "pp 4", "schedule interleaved", "vpp 2", "ep 8", "zero 0",
+                  "zero over 8"));
   EXPECT_TRUE(PlanConstraints().none());
   EXPECT_FALSE(All().none());
 }

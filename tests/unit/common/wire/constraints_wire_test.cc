@@ -28,7 +28,8 @@ PlanConstraints AllConstraints() {
           .schedule = PipelineSchedule::kZeroBubbleH1,
           .virtual_stages = 1,
           .ep_degree = 8,
-          .zero_stage = 0};
+          .zero_stage = 0,
+          .zero_degree = 8};
 }
 
 TEST(ConstraintsWireTest, ConstraintsSurviveTheRoundTrip) {

@@ -311,6 +311,12 @@ TEST(PlanFileTest, BadValuesAreRefusedByFieldPath) {
       StatusIs(absl::StatusCode::kInvalidArgument,
                "plan.json: plan.stages[0].plan.parallelism.tp_y_degree: 0; "
                "expected a positive integer"));
+  EXPECT_THAT(
+      StatusOfEdited("\"tp_degree\": 2",
+                     "\"tp_degree\": 2, \"zero_degree\": 0"),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               "plan.json: plan.stages[0].plan.parallelism.zero_degree: 0; "
+               "expected a positive integer"));
   EXPECT_THAT(StatusOfEdited("\"tp_degree\": 2", "\"tp_degree\": 0"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        "plan.json: plan.stages[0].plan.parallelism.tp_degree: "

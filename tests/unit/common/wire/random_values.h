@@ -122,6 +122,7 @@ class RandomValues {
             .ep_degree = Int(0, 8),
             .max_zero_stage = Int(0, 3),
             .zero_stage = Int(0, 3),
+            .zero_degree = Int(0, 8),
             .no_sequence_parallel = Int(0, 1) == 1,
             .no_offload = Int(0, 1) == 1,
             .residual_cuts = Int(0, 1) == 1,
@@ -296,6 +297,7 @@ class RandomValues {
                                     .ep_degree = Int(1, 8),
                                     .fsep = Bool(),
                                     .zero_stage = Int(0, 3),
+                                    .zero_degree = Int(0, 8),
                                     .sequence_parallel = Bool(),
                                     .tp_y_degree = Int(1, 8)}};
     for (int i = Int(1, 3); i > 0; --i) {

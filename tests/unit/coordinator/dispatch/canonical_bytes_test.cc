@@ -103,6 +103,7 @@ TEST(CanonicalBytesTest, EveryFieldOfAnIslandCounts) {
        [](Island& i) { i.limits.max_zero_stage = 2; },
        [](Island& i) { i.limits.zero_stage = 0; },
        [](Island& i) { i.limits.zero_stage = 1; },
+       [](Island& i) { i.limits.zero_degree = 4; },
        [](Island& i) { i.limits.no_sequence_parallel = true; },
        [](Island& i) { i.limits.no_offload = true; },
        [](Island& i) { i.limits.residual_cuts = true; },

@@ -30,6 +30,7 @@ StageParallelism AnyParallelism(std::mt19937& rng) {
           .ep_degree = AnyInt(rng),
           .fsep = rng() % 2 == 0,
           .zero_stage = AnyInt(rng),
+          .zero_degree = AnyInt(rng),
           .sequence_parallel = rng() % 2 == 0,
           .tp_y_degree = AnyInt(rng)};
 }

@@ -202,6 +202,9 @@ TEST(ConstraintsTest, BadNamesListWhatThereIs) {
   refuses({.tp_degrees = {{"x", 2}}}, "constraints.tp_degrees: x; expected");
   refuses({.tp_degrees = {{"", 0}}},
           "constraints.tp_degrees: 0; expected a positive integer");
+  refuses({.zero_degree = 1}, "constraints.zero_degree: 1; expected at least");
+  refuses({.zero_stage = 0, .zero_degree = 2},
+          "constraints.zero_degree: 2; expected none, as zero_stage is 0");
   refuses({.max_stages = {{"2", 2}}}, "constraints.max_stages: 2; expected");
   refuses({.pins = {{0, 6, "0"}}},
           "constraints.pins[0]: 0-6; expected layers from 0, the embedding, to "

@@ -302,6 +302,7 @@ TEST(ParallelismsOfPropertyTest, EveryStageIsLegal) {
     if (island.limits.max_zero_stage == 3 && random() % 3 == 0) {
       island.limits.zero_stage = pick({0, 1, 2, 3});
     }
+    if (random() % 3 == 0) island.limits.zero_degree = pick({2, 3, 4});
     const int microbatch_size = pick({1, 2, 4, 6, 12});
     const int sequence_length = pick({508, 510, 512});
     const ExtraDegrees extra = {.cp = random() % 2 == 0,
@@ -316,7 +317,7 @@ TEST(ParallelismsOfPropertyTest, EveryStageIsLegal) {
       for (StageParallelism parallelism :
            ParallelismsOf(size, island, limits, extra)) {
         for (const int zero_stage : ZeroStagesOf(parallelism, island.limits)) {
-          parallelism.zero_stage = zero_stage;
+          SetZero(island.limits, zero_stage, parallelism);
           stage.parallelism = parallelism;
           EXPECT_THAT(rules.CheckStage(
                           stage, {.max_gpus = size,
