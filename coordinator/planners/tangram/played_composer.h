@@ -51,6 +51,7 @@ class PlayedOrder::Composer {
   Composer(const PlayedProblem& problem, double limit_s,
            const uint32_t& settled)
       : problem_(problem),
+        limit_s_(limit_s),
         settled_(settled),
         least_exchange_s_(problem.plans.size(), -1),
         ending_at_(problem.num_atoms + 1) {
@@ -91,6 +92,7 @@ class PlayedOrder::Composer {
   };
   const std::vector<Group>& ending_at(int atom) const { return groups_[atom]; }
   int64_t work() const { return work_; }
+  double limit_s() const { return limit_s_; }
 
   // Returns a quick lower bound on all pipelines.
   double QuickSeconds() const {
@@ -125,6 +127,7 @@ class PlayedOrder::Composer {
                                .least_transfers = problem_.least_transfers};
     const PlayedSuffixes suffixes(problem, beginning);
     joint_.emplace(problem, ending, suffixes, least_s, limit_s);
+    ForgetWanted();
     work_ += suffixes.steps() + joint_->steps();
   }
 
@@ -348,10 +351,10 @@ class PlayedOrder::Composer {
       const SliceBound& alone = plans_[slice.plan];
       group.latency_s = std::min(group.latency_s, alone.latency_s);
       group.busiest_s = std::min(group.busiest_s, alone.busiest_s);
-      group.closed_latency_s = std::min(group.closed_latency_s,
-                                        alone.closing_s + alone.latency_s);
-      group.closed_busiest_s = std::min(group.closed_busiest_s,
-                                        alone.closing_s + alone.busiest_s);
+      group.closed_latency_s =
+          std::min(group.closed_latency_s, alone.closing_s + alone.latency_s);
+      group.closed_busiest_s =
+          std::min(group.closed_busiest_s, alone.closing_s + alone.busiest_s);
       group.slices.push_back(index);
     }
   }
@@ -371,6 +374,7 @@ class PlayedOrder::Composer {
         return;
       }
       const PlayedPrefixes::Row& latency = JointLatencyOf(begin, before, front);
+      if (latency.back() + passes_s >= least_s) return;  // The least of all j.
       const double busiest_s = prefixes_[begin][before].busiest_s;
       for (int j = 0; j < PlayedPrefixes::kLevels; ++j) {
         const double busy_s = std::max(busiest_s, joint_->SlowerThan(j));
@@ -379,6 +383,12 @@ class PlayedOrder::Composer {
       }
     });
     return least_s;
+  }
+
+  void ForgetWanted() {
+    wanted_.assign(
+        problem_.num_atoms + 1,
+        std::vector<Wanted>((AllIslands() + 1) * problem_.num_islands));
   }
 
   // With l(a, U) and w(a, U) for atoms [0, a) on exactly the islands U, over
@@ -393,9 +403,7 @@ class PlayedOrder::Composer {
   void BoundPrefixes() {
     prefixes_.assign(problem_.num_atoms + 1,
                      std::vector<Prefix>(AllIslands() + 1));
-    wanted_.assign(
-        problem_.num_atoms + 1,
-        std::vector<Wanted>((AllIslands() + 1) * problem_.num_islands));
+    ForgetWanted();
     prefixes_[0][0] = {0, 0};
     for (int end = 1; end <= problem_.num_atoms; ++end) {
       for (const Group& group : groups_[end]) {
@@ -411,15 +419,16 @@ class PlayedOrder::Composer {
           Prefix& prefix = prefixes_[end][u];
           prefix.latency_s =
               std::min(prefix.latency_s, before.latency_s + latency_s);
-          prefix.busiest_s =
-              std::min(prefix.busiest_s, std::max(before.busiest_s,
-                                                  before.latency_s + busiest_s));
+          prefix.busiest_s = std::min(
+              prefix.busiest_s,
+              std::max(before.busiest_s, before.latency_s + busiest_s));
         }
       }
     }
   }
 
   const PlayedProblem& problem_;
+  const double limit_s_;
   const uint32_t& settled_;
   std::vector<SliceBound> plans_;              // Without a place.
   std::vector<double> least_exchange_s_;       // [plan]; -1: not known yet.

@@ -33,7 +33,7 @@ PlayedSuffixes::PlayedSuffixes(const BoundProblem& problem,
       num_sets_(problem.num_sets()),
       num_microbatches_(problem.num_microbatches) {
   rows_.assign(IndexOf(problem.num_atoms + 1, 0, 0), RowOf<Row>(kInfinity));
-  std::vector<int> ends(rows_.size());  // Of rows_: infinite from there on.
+  std::vector<int> ends(rows_.size());  // [row]: it is infinite from there on.
   for (size_t i = IndexOf(problem.num_atoms, 0, 0); i < rows_.size(); ++i) {
     rows_[i][0] = 0;
     ends[i] = 1;
