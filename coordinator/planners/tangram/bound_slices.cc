@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "common/base/insert_non_dominated.h"
@@ -17,7 +18,7 @@ namespace {
 // reduction and the optimizer step of its first stage.
 BoundSlice BoundOf(absl::Span<const StageTimes> stages, AtomRange atoms,
                    int island, int num_microbatches) {
-  std::vector<double> stage_s;
+  absl::InlinedVector<double, 16> stage_s;
   for (const StageTimes& stage : stages) {
     stage_s.push_back(stage.forward_s + stage.backward_s);
   }

@@ -51,6 +51,7 @@ class PlayedOrder::Composer {
   Composer(const PlayedProblem& problem, double limit_s,
            const uint32_t& settled)
       : problem_(problem),
+        limit_s_(limit_s),
         settled_(settled),
         least_exchange_s_(problem.plans.size(), -1),
         ending_at_(problem.num_atoms + 1) {
@@ -61,8 +62,8 @@ class PlayedOrder::Composer {
       if (plans_[slice.plan].busiest_s >= limit_s) continue;
       ending_at_[slice.atoms.end].push_back(s);
     }
-    BoundPrefixes();
     for (const std::vector<int>& slices : ending_at_) AddGroups(slices);
+    BoundPrefixes();
   }
 
   // The least latency and busiest time of some first atoms on some islands.
@@ -84,10 +85,14 @@ class PlayedOrder::Composer {
     int island = 0;
     double latency_s = kInfinity;
     double busiest_s = kInfinity;
+    // The same, with the closing of the slice.
+    double closed_latency_s = kInfinity;
+    double closed_busiest_s = kInfinity;
     std::vector<int> slices;  // Ascending.
   };
   const std::vector<Group>& ending_at(int atom) const { return groups_[atom]; }
   int64_t work() const { return work_; }
+  double limit_s() const { return limit_s_; }
 
   // Returns a quick lower bound on all pipelines.
   double QuickSeconds() const {
@@ -122,6 +127,7 @@ class PlayedOrder::Composer {
                                .least_transfers = problem_.least_transfers};
     const PlayedSuffixes suffixes(problem, beginning);
     joint_.emplace(problem, ending, suffixes, least_s, limit_s);
+    ForgetWanted();
     work_ += suffixes.steps() + joint_->steps();
   }
 
@@ -345,6 +351,10 @@ class PlayedOrder::Composer {
       const SliceBound& alone = plans_[slice.plan];
       group.latency_s = std::min(group.latency_s, alone.latency_s);
       group.busiest_s = std::min(group.busiest_s, alone.busiest_s);
+      group.closed_latency_s =
+          std::min(group.closed_latency_s, alone.closing_s + alone.latency_s);
+      group.closed_busiest_s =
+          std::min(group.closed_busiest_s, alone.closing_s + alone.busiest_s);
       group.slices.push_back(index);
     }
   }
@@ -364,6 +374,7 @@ class PlayedOrder::Composer {
         return;
       }
       const PlayedPrefixes::Row& latency = JointLatencyOf(begin, before, front);
+      if (latency.back() + passes_s >= least_s) return;  // The least of all j.
       const double busiest_s = prefixes_[begin][before].busiest_s;
       for (int j = 0; j < PlayedPrefixes::kLevels; ++j) {
         const double busy_s = std::max(busiest_s, joint_->SlowerThan(j));
@@ -374,6 +385,12 @@ class PlayedOrder::Composer {
     return least_s;
   }
 
+  void ForgetWanted() {
+    wanted_.assign(
+        problem_.num_atoms + 1,
+        std::vector<Wanted>((AllIslands() + 1) * problem_.num_islands));
+  }
+
   // With l(a, U) and w(a, U) for atoms [0, a) on exactly the islands U, over
   // slices [b, a) on island i ∈ U:
   //
@@ -381,38 +398,37 @@ class PlayedOrder::Composer {
   //   l(a, U) = min l(b, U \ {i}) + latency
   //   w(a, U) = min max(w(b, U \ {i}), l(b, U \ {i}) + busiest),
   //
-  // and the closing of the first slice in both.
+  // and the closing of the first slice in both. The least of a group is that of
+  // its slices.
   void BoundPrefixes() {
     prefixes_.assign(problem_.num_atoms + 1,
                      std::vector<Prefix>(AllIslands() + 1));
-    wanted_.assign(
-        problem_.num_atoms + 1,
-        std::vector<Wanted>((AllIslands() + 1) * problem_.num_islands));
+    ForgetWanted();
     prefixes_[0][0] = {0, 0};
     for (int end = 1; end <= problem_.num_atoms; ++end) {
-      for (const int index : ending_at_[end]) {
-        const PlayedSlice& slice = problem_.slices[index];
-        const SliceBound& alone = plans_[slice.plan];
+      for (const Group& group : groups_[end]) {
+        const bool closes = group.begin == 0;
+        const double latency_s =
+            closes ? group.closed_latency_s : group.latency_s;
+        const double busiest_s =
+            closes ? group.closed_busiest_s : group.busiest_s;
         const uint32_t own =
-            tells_islands() ? uint32_t{1} << slice.island : uint32_t{0};
-        for (uint32_t u = 0; u <= AllIslands(); ++u) {
-          if ((u & own) != own) continue;
-          const Prefix& before = prefixes_[slice.atoms.begin][u & ~own];
+            tells_islands() ? uint32_t{1} << group.island : uint32_t{0};
+        for (uint32_t u = own; u <= AllIslands(); u = (u + 1) | own) {
+          const Prefix& before = prefixes_[group.begin][u & ~own];
           Prefix& prefix = prefixes_[end][u];
-          const double before_s =
-              before.latency_s + (slice.atoms.begin == 0 ? alone.closing_s : 0);
           prefix.latency_s =
-              std::min(prefix.latency_s, before_s + alone.latency_s);
-          prefix.busiest_s =
-              std::min(prefix.busiest_s,
-                       std::max(before.busiest_s, before_s + alone.busiest_s));
+              std::min(prefix.latency_s, before.latency_s + latency_s);
+          prefix.busiest_s = std::min(
+              prefix.busiest_s,
+              std::max(before.busiest_s, before.latency_s + busiest_s));
         }
-        work_ += AllIslands() + 1;
       }
     }
   }
 
   const PlayedProblem& problem_;
+  const double limit_s_;
   const uint32_t& settled_;
   std::vector<SliceBound> plans_;              // Without a place.
   std::vector<double> least_exchange_s_;       // [plan]; -1: not known yet.

@@ -45,8 +45,10 @@ void PlayedOrder::Begin(double limit_s, bool is_tight) {
   composers_.resize(problems_.size());
   for (int p = 0; p < static_cast<int>(problems_.size()); ++p) {
     if (least_s_[p] >= limit_s) continue;
-    composers_[p] =
-        std::make_unique<Composer>(problems_[p], limit_s, settled_sets_);
+    if (composers_[p] == nullptr || composers_[p]->limit_s() != limit_s) {
+      composers_[p] =
+          std::make_unique<Composer>(problems_[p], limit_s, settled_sets_);
+    }
     Composer& composer = *composers_[p];
     least_s_[p] = composer.QuickSeconds();
     if (least_s_[p] >= limit_s) continue;

@@ -103,9 +103,10 @@ void PlayedPrefixes::AddSlices(const BoundProblem& problem,
     for (uint32_t set = 0; set < num_sets_; ++set) {
       if ((set & own) != own || (is_first && set != own)) continue;
       ++steps_;
-      const double busiest_s = suffixes.BusiestSeconds(slice, set) + closing_s;
       const Row& before =
           rows_[IndexOf(slice.atoms.begin, set & ~own, slice.island)];
+      if (before[kLevels - 1] == kInfinity) continue;
+      const double busiest_s = suffixes.BusiestSeconds(slice, set) + closing_s;
       Row& row = last[size_t{set} * num_islands_ + slice.island];
       for (int j = 0; j < kLevels; ++j) {
         const double with_s = before[j] + busiest_s <= levels_s_[j]

@@ -33,24 +33,35 @@ PlayedSuffixes::PlayedSuffixes(const BoundProblem& problem,
       num_sets_(problem.num_sets()),
       num_microbatches_(problem.num_microbatches) {
   rows_.assign(IndexOf(problem.num_atoms + 1, 0, 0), RowOf<Row>(kInfinity));
+  std::vector<int> ends(rows_.size());  // [row]: it is infinite from there on.
   for (size_t i = IndexOf(problem.num_atoms, 0, 0); i < rows_.size(); ++i) {
     rows_[i][0] = 0;
+    ends[i] = 1;
   }
   std::vector<Row> first;  // [set in use before][island of the first slice].
+  std::vector<int> first_ends;
   for (int atom = problem.num_atoms - 1; atom > 0; --atom) {
     first.assign(size_t{num_sets_} * num_islands_, RowOf<Row>(kInfinity));
+    first_ends.assign(first.size(), 0);
     for (const SliceBound& slice : Quickest(slices[atom])) {
       const uint32_t own = problem.SetOf(slice.island);
       const int stages = std::min(slice.num_stages, kMostStages);
       for (uint32_t used = 0; used < num_sets_; ++used) {
         if ((used & own) != 0) continue;
         ++steps_;
-        const Row& rest = LatencyOf(slice.atoms.end, used | own, slice.island);
-        Row& row = first[size_t{used} * num_islands_ + slice.island];
-        for (int n = 0; n <= kMostStages; ++n) {
+        const size_t behind =
+            IndexOf(slice.atoms.end, used | own, slice.island);
+        const int end = ends[behind];
+        if (end == 0) continue;
+        const Row& rest = rows_[behind];
+        const size_t at = size_t{used} * num_islands_ + slice.island;
+        Row& row = first[at];
+        for (int n = 0; n < end; ++n) {
           double& least = row[std::min(n + stages, kMostStages)];
           least = std::min(least, slice.latency_s + rest[n]);
         }
+        first_ends[at] =
+            std::max(first_ends[at], std::min(end + stages, kMostStages + 1));
       }
     }
     for (int from = 0; from < num_islands_; ++from) {
@@ -58,11 +69,12 @@ PlayedSuffixes::PlayedSuffixes(const BoundProblem& problem,
         if (from == to) continue;
         const auto [x, y] = problem.TransfersAt(atom, from, to);
         for (uint32_t used = 0; used < num_sets_; ++used) {
-          const Row& behind = first[size_t{used} * num_islands_ + to];
-          Row& row = rows_[IndexOf(atom, used, from)];
-          for (int n = 0; n <= kMostStages; ++n) {
-            row[n] = std::min(row[n], x + y + behind[n]);
+          const size_t behind = size_t{used} * num_islands_ + to;
+          const size_t at = IndexOf(atom, used, from);
+          for (int n = 0; n < first_ends[behind]; ++n) {
+            rows_[at][n] = std::min(rows_[at][n], x + y + first[behind][n]);
           }
+          ends[at] = std::max(ends[at], first_ends[behind]);
         }
       }
     }

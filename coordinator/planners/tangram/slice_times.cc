@@ -27,6 +27,11 @@ size_t HashOf(std::initializer_list<int> numbers) {
   return hash;
 }
 
+// Two small numbers as one word.
+uint64_t Both(int a, int b) {
+  return uint64_t{static_cast<uint32_t>(a)} << 32 | static_cast<uint32_t>(b);
+}
+
 }  // namespace
 
 size_t SliceTimes::Hash::operator()(const Boundary& boundary) const {
@@ -83,9 +88,12 @@ SharedStageTimes::Key SliceTimes::KeyOf(const PairId& pair, int island,
     const auto& [begin, end, parallelism, recompute, offload] = stage.plan;
     const auto& [tp, cp, dp, ep, fsep, zero, zero_degree, sequence, tp_y] =
         parallelism;
-    add(begin.layer, begin.op, end.layer, end.op, tp, cp, dp, ep, fsep, zero,
-        zero_degree, sequence, tp_y, recompute.size());
-    for (const RecomputeRun& run : recompute) add(run.num_layers, run.mask);
+    add(Both(begin.layer, begin.op), Both(end.layer, end.op), Both(tp, cp),
+        Both(dp, ep), Both(fsep, zero), Both(zero_degree, sequence), tp_y,
+        recompute.size());
+    for (const RecomputeRun& run : recompute) {
+      add(Both(run.num_layers, run.mask));
+    }
     const auto& [weights, gradients, optimizer, activations] = offload;
     add_fractions(weights, gradients, optimizer, activations);
   }
