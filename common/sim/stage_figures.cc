@@ -82,11 +82,13 @@ StageEvaluation StaticEvaluation(const StageCost& cost, const StageTimes& times,
 
 double SentBytes(const ModelSpec& model, const TrainingOptions& training,
                  const PipelinePlan& plan, OperatorCut cut,
-                 const StageParallelism& receiver) {
+                 const StageParallelism& receiver, bool is_gradient) {
   const LayerSpec& layer = model.layers[cut.layer];
   const double bytes =
       BoundaryBytes(layer, cut.op, plan.pipeline_microbatch_size, training);
-  if (!training.buffered_sends || receiver.sequence_parallel) return bytes;
+  const bool copied =
+      training.buffered_sends || (training.blocking_transfers && is_gradient);
+  if (!copied || receiver.sequence_parallel) return bytes;
   const double residual_bytes = 1.0 * plan.pipeline_microbatch_size *
                                 training.sequence_length * layer.hidden_size *
                                 ElementBytes(training.precision);
