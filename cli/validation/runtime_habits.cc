@@ -93,7 +93,7 @@ RuntimeHabits Unfused(RuntimeHabits habits) {
   habits.fp32_gradients = true;
   habits.gradient_copy = true;
   habits.flattens_copied_gradients = true;
-  habits.elementwise_factor = 0.6;
+  habits.elementwise_factor = 0.53;
   habits.blocking_transfers = true;
   habits.copies_received_tensors = true;
   habits.reduced_at_once = kDeepSpeedBucket;

@@ -86,8 +86,10 @@ double SentBytes(const ModelSpec& model, const TrainingOptions& training,
   const LayerSpec& layer = model.layers[cut.layer];
   const double bytes =
       BoundaryBytes(layer, cut.op, plan.pipeline_microbatch_size, training);
+  const bool whole_gradients =
+      training.blocking_transfers && training.gradient_copy;
   const bool copied =
-      training.buffered_sends || (training.blocking_transfers && is_gradient);
+      training.buffered_sends || (is_gradient && whole_gradients);
   if (!copied || receiver.sequence_parallel) return bytes;
   const double residual_bytes = 1.0 * plan.pipeline_microbatch_size *
                                 training.sequence_length * layer.hidden_size *

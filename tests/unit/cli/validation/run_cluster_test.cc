@@ -183,7 +183,7 @@ TEST(PlaceRunTest, EachTypeHasNodesAndLinksOfItsOwn) {
   ASSERT_THAT(cluster.nodes, SizeIs(2));
   EXPECT_EQ(cluster.nodes[0].device.type, "V100-16-SXM2");
   EXPECT_EQ(cluster.nodes[1].device.type, "T4");
-  // What TCP delivers of 10 and of 50 Gbit/s; the slower one between them.
+  // TCP delivers less than 10 and 50 Gbit/s; the slower one counts between.
   const double slow = 1e9 / (1 / 1.25 + 1.0 / 16);
   const double fast = 1e9 / (1 / 6.25 + 1.0 / 16);
   EXPECT_DOUBLE_EQ(cluster.links[0][0].bandwidth_bytes_per_s, slow);

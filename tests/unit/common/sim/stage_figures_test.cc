@@ -32,10 +32,12 @@ TEST(SentBytesTest, BufferedSendsGiveEveryRankTheResidualStream) {
             bytes);
 }
 
-TEST(SentBytesTest, BlockingTransfersGiveEveryRankTheWholeGradient) {
+TEST(SentBytesTest, DeepSpeedOf2020GivesEveryRankTheWholeGradient) {
   TwoNodeInputs in;
   const double bytes = Sent(in, {3, 0}, {.tp_degree = 1});
   in.training.blocking_transfers = true;
+  EXPECT_EQ(Sent(in, {3, 0}, {.tp_degree = 4}, /*is_gradient=*/true), bytes);
+  in.training.gradient_copy = true;
   EXPECT_EQ(Sent(in, {3, 0}, {.tp_degree = 4}, /*is_gradient=*/true),
             4 * bytes);
   EXPECT_EQ(Sent(in, {3, 0}, {.tp_degree = 4}, /*is_gradient=*/false), bytes);
