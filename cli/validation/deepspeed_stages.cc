@@ -11,12 +11,15 @@ namespace tangram {
 namespace {
 
 // Converts DeepSpeed's layer index to ours. Its pipeline counts Megatron's
-// conversions as layers: [to fp16, embedding, transpose] before the first
-// transformer layer, [transpose, norm, head] after the last.
+// conversions as layers: [embedding, transpose] before the first transformer
+// layer, [transpose, norm, head, to fp32] after the last (GPT2ModelPipe of
+// Megatron-LM v1.1.5 in DeepSpeedExamples).
 int LayerOfPipeIndex(int index, const ModelSpec& model) {
-  constexpr int kBeforeFirst = 3;  // As many come after the last.
-  const int num_pipe_layers = model.num_layers() - 2 + 2 * kBeforeFirst;
-  if (index <= 1) return 0;
+  constexpr int kBeforeFirst = 2;
+  constexpr int kAfterLast = 4;
+  const int num_pipe_layers =
+      model.num_layers() - 2 + kBeforeFirst + kAfterLast;
+  if (index <= 0) return 0;
   if (index >= num_pipe_layers) return model.num_layers();
   return std::clamp(index - kBeforeFirst + 1, 1, model.num_layers() - 1);
 }

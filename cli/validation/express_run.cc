@@ -240,7 +240,7 @@ absl::StatusOr<TrainingOptions> TrainingOfRun(const MeasuredRun& run) {
       .overlap_grad_reduce = habits.overlap_grad_reduce,
       .blocking_transfers = habits.blocking_transfers,
       .buffered_sends = habits.keeps_sent_tensors,
-      .gradient_copy = habits.gradient_copy && precision == Precision::kBf16,
+      .gradient_copy = habits.gradient_copy && fp32_gradients,
       .fused_loss = habits.fused_loss};
 }
 

@@ -60,6 +60,7 @@ absl::StatusOr<RunPrediction> PredictRun(const MeasuredRun& run,
   TANGRAM_ASSIGN_OR_RETURN(const Evaluation evaluation,
                            EvaluatePlan(expressed.model, expressed.cluster,
                                         expressed.training, expressed.plan));
+  const RuntimeHabits habits = HabitsOf(run.framework);
   RunPrediction prediction{
       .iteration_s = evaluation.iteration_time_s + expressed.overhead_s,
       .fits = evaluation.violations.empty(),
@@ -69,8 +70,11 @@ absl::StatusOr<RunPrediction> PredictRun(const MeasuredRun& run,
     double peak_bytes = std::max(stage.peak_bytes,
                                  stage.static_bytes + expressed.step_bytes[s]) +
                         expressed.overhead_bytes[s];
-    if (HabitsOf(run.framework).keeps_sent_tensors) {
+    if (habits.keeps_sent_tensors) {
       peak_bytes += stage.in_flight * SentBytes(expressed, s);
+    }
+    if (habits.copies_received_tensors && s > 0) {
+      peak_bytes += (1 + stage.in_flight) * SentBytes(expressed, s - 1);
     }
     prediction.filled =
         std::max(prediction.filled, peak_bytes / stage.capacity_bytes);

@@ -79,21 +79,23 @@ RuntimeHabits WithDeepSpeed(RuntimeHabits habits) {
   habits.fills_first_stages = true;
   habits.gradient_copy = true;
   habits.flattens_copied_gradients = true;
+  habits.copies_received_tensors = true;
   habits.buffer_bytes = kDeepSpeedBucketBytes;
   return habits;
 }
 
 // v1.1.5 of 2020 fused neither bias with GELU nor dropout with addition, nor
-// scaling and masking with softmax. The loss had the kernels of later releases:
-// a fused one at the lower rate takes as long. AMP runs it on the pipelines of
-// DeepSpeed, which copy gradients to a buffer to reduce them; its configuration
-// times each transfer, for which the host waits (wall_clock_breakdown in its
-// ds_config.json).
+// scaling and masking with softmax. AMP runs it on the pipelines of
+// DeepSpeed, which copy gradients to a buffer to reduce them; its
+// ds_config.json has them reduced in fp32 (fp32_allreduce) and times each
+// transfer, for which the host waits (wall_clock_breakdown).
 RuntimeHabits Unfused(RuntimeHabits habits) {
+  habits.fp32_gradients = true;
+  habits.gradient_copy = true;
   habits.flattens_copied_gradients = true;
-  habits.elementwise_factor = 0.6;
-  habits.fused_loss = true;
+  habits.elementwise_factor = 0.53;
   habits.blocking_transfers = true;
+  habits.copies_received_tensors = true;
   habits.reduced_at_once = kDeepSpeedBucket;
   return habits;
 }

@@ -48,6 +48,9 @@ struct RuntimeHabits {
   bool ties_embeddings = true;
   // A tensor that a stage sent stays in memory until the backward pass.
   bool keeps_sent_tensors = false;
+  // Tensors arrive in a buffer, and each microbatch in flight keeps a copy
+  // beside the input of its first layer (DeepSpeed's pipeline engine).
+  bool copies_received_tensors = false;
   // Bytes of a GPU that the framework takes beside model and activations.
   double buffer_bytes = 0;
   // Elements of gradients that are copied to a buffer at a time to be reduced.

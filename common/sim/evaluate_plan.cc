@@ -50,19 +50,20 @@ void SetTransfers(const StageEstimator& estimator, const PipelinePlan& plan,
   if (s + 1 == plan.num_stages() || plan.num_devices() == 1) return;
   const OperatorCut cut = plan.stages[s].plan.end;
   const TrainingOptions& training = estimator.training();
-  const auto bytes_to = [&](const PlacedStage& receiver) {
+  const auto bytes_to = [&](const PlacedStage& receiver, bool is_gradient) {
     return SentBytes(estimator.model(), training, plan, cut,
-                     receiver.plan.parallelism);
+                     receiver.plan.parallelism, is_gradient);
   };
-  const double bytes = bytes_to(plan.stages[s + 1]);
+  const double bytes = bytes_to(plan.stages[s + 1], /*is_gradient=*/false);
   const StageEstimator::Place& here = *places[s];
   const StageEstimator::Place& next = *places[s + 1];
   const TransferPath path = estimator.PathBetween(here, next);
   times.send_forward_s = TransferSeconds(bytes, path);
   times.send_blocks = TransferBlocks(training, plan.schedule, bytes, path);
   times.send_is_buffered = training.buffered_sends;
-  times.send_backward_s = TransferSeconds(bytes_to(plan.stages[s]),
-                                          estimator.PathBetween(next, here));
+  times.send_backward_s =
+      TransferSeconds(bytes_to(plan.stages[s], /*is_gradient=*/true),
+                      estimator.PathBetween(next, here));
 }
 
 // Adds the exchange of a tied matrix's gradients to the first and the last

@@ -82,11 +82,15 @@ StageEvaluation StaticEvaluation(const StageCost& cost, const StageTimes& times,
 
 double SentBytes(const ModelSpec& model, const TrainingOptions& training,
                  const PipelinePlan& plan, OperatorCut cut,
-                 const StageParallelism& receiver) {
+                 const StageParallelism& receiver, bool is_gradient) {
   const LayerSpec& layer = model.layers[cut.layer];
   const double bytes =
       BoundaryBytes(layer, cut.op, plan.pipeline_microbatch_size, training);
-  if (!training.buffered_sends || receiver.sequence_parallel) return bytes;
+  const bool whole_gradients =
+      training.blocking_transfers && training.gradient_copy;
+  const bool copied =
+      training.buffered_sends || (is_gradient && whole_gradients);
+  if (!copied || receiver.sequence_parallel) return bytes;
   const double residual_bytes = 1.0 * plan.pipeline_microbatch_size *
                                 training.sequence_length * layer.hidden_size *
                                 ElementBytes(training.precision);

@@ -47,10 +47,13 @@ StageEvaluation StaticEvaluation(const StageCost& cost, const StageTimes& times,
 // neighbour; `cut` is between the two. Megatron-LM and DeepSpeed send each tp
 // rank its share of the residual stream, which the receivers gather inside
 // their nodes (2104.04473 §4.1). With buffered sends, Aceso's runtime sends all
-// of it to every rank (_partition in its p2p_communication.py).
+// of it to every rank (_partition in its p2p_communication.py). DeepSpeed
+// before 2023, told by blocking transfers and the 16-bit gradients that it
+// keeps, does so with gradients (is_grad_partitioned is false in its
+// pipe/engine.py).
 double SentBytes(const ModelSpec& model, const TrainingOptions& training,
                  const PipelinePlan& plan, OperatorCut cut,
-                 const StageParallelism& receiver);
+                 const StageParallelism& receiver, bool is_gradient);
 
 // Returns whether a transfer of `bytes` stalls the stages. Only the order of
 // passes of 1F1B and GPipe excludes a deadlock of blocking transfers.

@@ -19,6 +19,15 @@ double ReplicasOf(const PlacedStage& stage) {
   return sum;
 }
 
+// Bytes of a gradient that the two stages exchange. In fp16, DeepSpeed makes
+// fp32 copies for data-parallel reductions alone (fp32_allreduce); the matrix
+// is exchanged before.
+double ExchangedBytes(const TrainingOptions& training) {
+  const bool copies =
+      training.gradient_copy && training.precision == Precision::kFp16;
+  return copies ? ElementBytes(training.precision) : GradientBytes(training);
+}
+
 }  // namespace
 
 bool HasTiedMatrix(const ModelSpec& model) {
@@ -45,7 +54,7 @@ double TiedMatrixSeconds(const ModelSpec& model,
                          const TransferPath& path) {
   const LayerSpec& head = model.layers.back();
   return TransferSeconds(
-      replicas * head.vocab_size * head.hidden_size * GradientBytes(training),
+      replicas * head.vocab_size * head.hidden_size * ExchangedBytes(training),
       path);
 }
 

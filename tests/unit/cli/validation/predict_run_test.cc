@@ -104,6 +104,17 @@ TEST(PredictRunTest, AcesoKeepsWhatItSends) {
                    2 * 2.0 * 1024 * 1024 * 2);
 }
 
+TEST(PredictRunTest, DeepSpeedsPipelinesKeepCopiesOfWhatTheyReceive) {
+  MeasuredRun run = GptRun();
+  run.framework = "Megatron-DeepSpeed";
+  ExpressedRun expressed = ReservingRun();
+  expressed.memory_stages = {1};
+  const double without_bytes = PredictRun(GptRun(), expressed)->memory_bytes;
+  // A buffer and a copy of 2 samples, 1024 tokens, width 1024, 2 bytes.
+  EXPECT_DOUBLE_EQ(PredictRun(run, expressed)->memory_bytes - without_bytes,
+                   2 * 2.0 * 1024 * 1024 * 2);
+}
+
 TEST(PredictRunTest, MemoryIsThatOfTheStagesThatWereMeasured) {
   ExpressedRun expressed = ReservingRun();
   expressed.memory_stages = {1};

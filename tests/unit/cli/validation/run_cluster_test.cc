@@ -157,9 +157,9 @@ TEST(PlaceRunTest, EthernetAndOmniPathDeliverLess) {
   run.inter_link = "4x Omni-Path links per node (100 Gbps each)";
   ASSERT_OK_AND_ASSIGN(const PlacedRun omni_path, PlaceRun(run, {StageOf(16)}));
 
-  // 0.5 · 10 / 8 = 0.625 GB/s; 0.165 · 4 · 100 / 8 = 8.25 GB/s.
+  // 10 / 8 = 1.25 GB/s and a copy at 16 GB/s; 0.165 · 4 · 100 / 8 = 8.25 GB/s.
   const Link& slow = ethernet.cluster.LinkBetween(0, 1);
-  EXPECT_DOUBLE_EQ(slow.bandwidth_bytes_per_s, 0.625e9);
+  EXPECT_DOUBLE_EQ(slow.bandwidth_bytes_per_s, 1e9 / (1 / 1.25 + 1.0 / 16));
   EXPECT_DOUBLE_EQ(slow.latency_s, 50e-6);
   const Link& fast = omni_path.cluster.LinkBetween(0, 1);
   EXPECT_DOUBLE_EQ(fast.bandwidth_bytes_per_s, 8.25e9);
@@ -183,11 +183,13 @@ TEST(PlaceRunTest, EachTypeHasNodesAndLinksOfItsOwn) {
   ASSERT_THAT(cluster.nodes, SizeIs(2));
   EXPECT_EQ(cluster.nodes[0].device.type, "V100-16-SXM2");
   EXPECT_EQ(cluster.nodes[1].device.type, "T4");
-  // Half of 10 and of 50 Gbit/s; the slower one between them.
-  EXPECT_DOUBLE_EQ(cluster.links[0][0].bandwidth_bytes_per_s, 0.625e9);
-  EXPECT_DOUBLE_EQ(cluster.links[1][1].bandwidth_bytes_per_s, 3.125e9);
-  EXPECT_DOUBLE_EQ(cluster.links[0][1].bandwidth_bytes_per_s, 0.625e9);
-  EXPECT_DOUBLE_EQ(cluster.links[1][0].bandwidth_bytes_per_s, 0.625e9);
+  // TCP delivers less than 10 and 50 Gbit/s; the slower one counts between.
+  const double slow = 1e9 / (1 / 1.25 + 1.0 / 16);
+  const double fast = 1e9 / (1 / 6.25 + 1.0 / 16);
+  EXPECT_DOUBLE_EQ(cluster.links[0][0].bandwidth_bytes_per_s, slow);
+  EXPECT_DOUBLE_EQ(cluster.links[1][1].bandwidth_bytes_per_s, fast);
+  EXPECT_DOUBLE_EQ(cluster.links[0][1].bandwidth_bytes_per_s, slow);
+  EXPECT_DOUBLE_EQ(cluster.links[1][0].bandwidth_bytes_per_s, slow);
 }
 
 TEST(PlaceRunTest, ARateBeyondPcieIsNvlink) {

@@ -245,16 +245,26 @@ TEST(DeepSpeedStagesTest, ConversionsCountAsLayers) {
   run.tp_degree = run.dp_degree = 2;
   ASSERT_OK_AND_ASSIGN(const RunStages stages, StagesOfRun(run, TestModel(8)));
 
-  // 2 transformer layers precede pipe layer 5, and all 8 precede 11.
-  EXPECT_THAT(EndsOf(stages), ElementsAre(Pair(3, 0), Pair(9, 0), Pair(10, 0)));
+  // 3 transformer layers precede pipe layer 5, and all 8 precede 11.
+  EXPECT_THAT(EndsOf(stages), ElementsAre(Pair(4, 0), Pair(9, 0), Pair(10, 0)));
   EXPECT_EQ(stages.stages[1].plan.parallelism.tp_degree, 2);
+}
+
+TEST(DeepSpeedStagesTest, TheEmbeddingIsTheFirstLayerAndTheHeadTheLastButOne) {
+  ASSERT_OK_AND_ASSIGN(
+      const RunStages stages,
+      StagesOfRun(PlannedRun(R"({"pipe_layer_boundaries": [0, 1, 9, 14]})"),
+                  TestModel(8)));
+
+  // The last stage has a transformer layer and the head.
+  EXPECT_THAT(LayersOf(stages), ElementsAre(1, 7, 2));
 }
 
 TEST(DeepSpeedStagesTest, EachStageHoldsALayer) {
   EXPECT_THAT(
-      StagesOfRun(PlannedRun(R"({"pipe_layer_boundaries": [0, 1, 14]})"),
+      StagesOfRun(PlannedRun(R"({"pipe_layer_boundaries": [0, 1, 2, 14]})"),
                   TestModel(8)),
-      StatusIs(kCannot, "plan_json: stage 0 holds no layer"));
+      StatusIs(kCannot, "plan_json: stage 1 holds no layer"));
 }
 
 TEST(DeepSpeedStagesTest, RanksTakeTheNodesInOrder) {

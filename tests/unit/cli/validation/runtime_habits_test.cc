@@ -42,13 +42,26 @@ TEST(HabitsOfTest, MistTrainsWithoutDropout) {
 TEST(HabitsOfTest, MegatronOf2020FusedLess) {
   const RuntimeHabits habits = HabitsOf("DeepSpeed 3D (Megatron-LM v1.1.5)");
   EXPECT_LT(habits.elementwise_factor, 1);
-  EXPECT_TRUE(habits.fused_loss);  // The loss is not among the slower kernels.
+  EXPECT_FALSE(habits.fused_loss);
 }
 
 TEST(HabitsOfTest, AmpCopiesGradientsAndWaitsForTransfers) {
   const RuntimeHabits habits = HabitsOf("DeepSpeed 3D (Megatron-LM v1.1.5)");
   EXPECT_GT(habits.reduced_at_once, 0);
   EXPECT_TRUE(habits.blocking_transfers);
+}
+
+TEST(HabitsOfTest, AmpReducesFp32CopiesOf16BitGradients) {
+  const RuntimeHabits habits = HabitsOf("DeepSpeed 3D (Megatron-LM v1.1.5)");
+  EXPECT_TRUE(habits.fp32_gradients);
+  EXPECT_TRUE(habits.gradient_copy);
+  EXPECT_FALSE(HabitsOf("Megatron-LM").fp32_gradients);
+}
+
+TEST(HabitsOfTest, DeepSpeedsPipelinesCopyWhatTheyReceive) {
+  EXPECT_TRUE(HabitsOf("Megatron-LM v1.1.5").copies_received_tensors);
+  EXPECT_TRUE(HabitsOf("Megatron-DeepSpeed").copies_received_tensors);
+  EXPECT_FALSE(HabitsOf("Megatron-LM").copies_received_tensors);
 }
 
 TEST(HabitsOfTest, MegatronDeepSpeedFillsTheFirstStages) {

@@ -9,8 +9,8 @@ namespace {
 using testing::TwoNodeInputs;
 
 double Sent(const TwoNodeInputs& in, OperatorCut cut,
-            const StageParallelism& receiver) {
-  return SentBytes(in.model, in.training, in.plan, cut, receiver);
+            const StageParallelism& receiver, bool is_gradient = false) {
+  return SentBytes(in.model, in.training, in.plan, cut, receiver, is_gradient);
 }
 
 TEST(SentBytesTest, RanksGatherTheirSharesInsideTheNode) {
@@ -30,6 +30,17 @@ TEST(SentBytesTest, BufferedSendsGiveEveryRankTheResidualStream) {
   EXPECT_EQ(Sent(in, {3, 2}, {.tp_degree = 4}), inside + 3 * bytes);
   EXPECT_EQ(Sent(in, {3, 0}, {.tp_degree = 4, .sequence_parallel = true}),
             bytes);
+}
+
+TEST(SentBytesTest, DeepSpeedOf2020GivesEveryRankTheWholeGradient) {
+  TwoNodeInputs in;
+  const double bytes = Sent(in, {3, 0}, {.tp_degree = 1});
+  in.training.blocking_transfers = true;
+  EXPECT_EQ(Sent(in, {3, 0}, {.tp_degree = 4}, /*is_gradient=*/true), bytes);
+  in.training.gradient_copy = true;
+  EXPECT_EQ(Sent(in, {3, 0}, {.tp_degree = 4}, /*is_gradient=*/true),
+            4 * bytes);
+  EXPECT_EQ(Sent(in, {3, 0}, {.tp_degree = 4}, /*is_gradient=*/false), bytes);
 }
 
 }  // namespace

@@ -28,6 +28,24 @@ TEST(TiedMatrixTest, EachReplicaMovesItsGradients) {
                    4.0 * head.vocab_size * head.hidden_size * 2 / 1e9);
 }
 
+TEST(TiedMatrixTest, Fp32CopiesToReduceAreNotExchanged) {
+  TwoNodeInputs in = Tied();
+  const TransferPath path = {
+      .link = {.bandwidth_bytes_per_s = 1e9, .pair_bandwidth_bytes_per_s = 1e9},
+      .flows = 4,
+      .node_pairs = 1};
+  const auto seconds = [&] {
+    return TiedMatrixSeconds(in.model, in.training, in.plan, path);
+  };
+  const double in_16_bits = seconds();
+  in.training.fp32_gradients = true;
+  EXPECT_DOUBLE_EQ(seconds(), 2 * in_16_bits);
+  in.training.gradient_copy = true;
+  EXPECT_DOUBLE_EQ(seconds(), in_16_bits);
+  in.training.precision = Precision::kBf16;  // The sums are in fp32.
+  EXPECT_DOUBLE_EQ(seconds(), 2 * in_16_bits);
+}
+
 TEST(TiedMatrixTest, OneDeviceOrAHeadOfItsOwnExchangesNothing) {
   TwoNodeInputs in = Tied();
   EXPECT_TRUE(SplitsTiedMatrix(in.model, in.plan));
