@@ -119,7 +119,8 @@ TEST(FingerprintOfIslandTest, ChangesWithEveryField) {
   // These stop compiling when a field is added. Add the field above as well.
   const auto& [device, nodes, gpus, intra, inter, limits] = plain;
   const auto& [tp, cp, dp, stage_gpus, stages, depth, ep, most_zero, zero,
-               zero_degree, no_sp, no_offload, cuts, closed, recompute] = limits;
+               zero_degree, no_sp, no_offload, cuts, closed, recompute] =
+      limits;
   const auto& [type, peak, memory, bandwidth, flash, library, host_link,
                efficiency, operators, layers, collectives] = device;
   const auto& [key, samples, forward, backward, included, saved, optimizer,
