@@ -522,12 +522,16 @@ class RuntimeSearch::Parts {
   }
 
   absl::Status Polish(Reach reach, Kept& kept) {
+    const double before_s = kept.result.evaluation.iteration_time_s;
     if (kept.rules.chunks > 1) {
-      return PolishChunks(request_, kept.rules, observer_, kept.result,
-                          choice_.search.tasks);
+      TANGRAM_RETURN_IF_ERROR(PolishChunks(request_, kept.rules, observer_,
+                                           kept.result, choice_.search.tasks));
+      if (kept.result.evaluation.iteration_time_s < before_s) {
+        return absl::OkStatus();
+      }
     }
-    return PolishResult(request_, kept.rules, reach, observer_, kept.result,
-                        choice_.search.tasks);
+    return PolishResult(RequestOf(kept.rules.chunks), kept.rules, reach,
+                        observer_, kept.result, choice_.search.tasks);
   }
 
   const PlanningRuntime& runtime_;
