@@ -40,6 +40,10 @@ struct PipelineRules {
   // The closed form of a plan that is already known. The search skips slower
   // plans.
   double incumbent_s = kInfinity;
+  // Pipelines are ranked as they run with so many chunks on each GPU
+  // (PipelineSchedule::kInterleaved), which fills and drains them the faster.
+  // They then have several stages, which divide the microbatches.
+  int chunks = 1;
   // Plans that take this fraction longer than the best are of use too, as they
   // may be made faster.
   double worth_refining = 0;

@@ -394,7 +394,7 @@ class Pass {
       tail.optimistic = true;
     }
     const bool complete = placed.atoms.begin == 0;
-    if (complete && tail.num_stages < problem_.min_stages) return;
+    if (complete && !MayHaveStages(problem_, tail.num_stages)) return;
     const double least_s =
         complete ? IterationSeconds(tail) : LeastSeconds(front, tail);
     if (least_s > Cutoff()) return;

@@ -56,6 +56,9 @@ struct ComposeProblem {
   // partial pipelines of unlike numbers are not compared.
   int min_stages = 0;
   int max_stages = std::numeric_limits<int>::max();
+  // The stages of the whole pipeline divide this number; 0: any number of them.
+  // Needs a least number.
+  int divided_by_stages = 0;
   // True if the whole pipeline may have this many GPUs; empty: any number.
   std::function<bool(int num_gpus)> accepts_gpus;
   // Polled during the search; true ends it. May be empty.

@@ -52,4 +52,9 @@ int StagesToldApart(const ComposeProblem& problem) {
   return most + 1;
 }
 
+bool MayHaveStages(const ComposeProblem& problem, int num_stages) {
+  return num_stages >= problem.min_stages &&
+         problem.divided_by_stages % num_stages == 0;
+}
+
 }  // namespace tangram

@@ -32,6 +32,10 @@ std::vector<LeastOfPair> LeastsOf(const ComposeProblem& problem);
 // number. All are told apart if the problem limits the number of stages.
 int StagesToldApart(const ComposeProblem& problem);
 
+// Returns whether the whole pipeline may have so many stages, which are at most
+// ComposeProblem::max_stages.
+bool MayHaveStages(const ComposeProblem& problem, int num_stages);
+
 }  // namespace tangram
 
 #endif  // TANGRAM_COORDINATOR_COMPOSITION_PROBLEM_RANGES_H_

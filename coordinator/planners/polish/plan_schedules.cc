@@ -372,4 +372,25 @@ std::vector<PipelinePlan> OtherSchedules(const PlanRequest& request,
   return Schedules(request, rules, plan, evaluation, least_gain).All();
 }
 
+PipelinePlan WithoutChunks(const PipelinePlan& plan) {
+  PipelinePlan plain = plan;
+  plain.schedule = PipelineSchedule::kOneFOneB;
+  plain.virtual_stages = 1;
+  plain.stages.resize(plan.num_devices());
+  int begin = 0;
+  for (int d = 0; d < plan.num_devices(); ++d) {
+    int end = begin;
+    for (int s = d; s < plan.num_stages(); s += plan.num_devices()) {
+      const StagePlan& chunk = plan.stages[s].plan;
+      end += chunk.end.layer - chunk.begin.layer;
+    }
+    StagePlan& stage = plain.stages[d].plan;
+    stage.begin = {begin, 0};
+    stage.end = {end, 0};
+    stage.recompute = {{.num_layers = end - begin}};
+    begin = end;
+  }
+  return plain;
+}
+
 }  // namespace tangram

@@ -69,6 +69,10 @@ std::vector<PipelinePlan> AllInterleaved(const ModelSpec& model,
                                          Runtime::Cuts cuts, int chunks,
                                          const PipelinePlan& plan);
 
+// Returns the plan of 1F1B whose devices have as many layers each. Nothing is
+// recomputed.
+PipelinePlan WithoutChunks(const PipelinePlan& plan);
+
 }  // namespace tangram
 
 #endif  // TANGRAM_COORDINATOR_PLANNERS_POLISH_PLAN_SCHEDULES_H_

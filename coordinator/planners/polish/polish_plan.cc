@@ -92,6 +92,7 @@ class Polisher {
     if (reach_ == Reach::kNear) return std::move(best_);
     most_estimates_ = num_estimated_ + Effort(kMostLeaping);
     Keep(best_);
+    if (reach_ == Reach::kNearAndSchedules) beam_.clear();
     // Several times, as the way to a faster plan may lead over slower ones.
     while (!beam_.empty()) {
       const std::vector<PolishedPlan> from = std::move(beam_);
@@ -101,7 +102,7 @@ class Polisher {
       }
       DropSlow(kWorthLeaping, beam_);
     }
-    if (reach_ == Reach::kSchedules) TANGRAM_RETURN_IF_ERROR(TrySchedules());
+    if (reach_ >= Reach::kSchedules) TANGRAM_RETURN_IF_ERROR(TrySchedules());
     return std::move(best_);
   }
 

@@ -21,8 +21,8 @@ struct PolishedPlan {
 };
 
 // How far from the plan to look: small changes alone, or large ones too, or
-// other schedules than 1F1B beside these.
-enum class Reach { kNear, kFar, kSchedules };
+// other schedules than 1F1B beside these, or beside small changes alone.
+enum class Reach { kNear, kFar, kSchedules, kNearAndSchedules };
 
 // Returns whether a problem of so many GPUs and layers is so small that its
 // plans have few changes. More of them are then polished, each with less

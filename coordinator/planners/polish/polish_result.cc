@@ -1,11 +1,14 @@
 #include "coordinator/planners/polish/polish_result.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/status_macros.h"
+#include "coordinator/planners/polish/plan_climber.h"
+#include "coordinator/planners/polish/plan_schedules.h"
 #include "coordinator/planners/polish/polish_plan.h"
 
 namespace tangram {
@@ -39,6 +42,30 @@ absl::Status PolishResult(const PlanRequest& request,
             ? absl::StrCat("schedule ", ScheduleName(polished.plan.schedule))
             : "more warm-up passes",
         100 * (*polished.one_f_one_b_s / after_s - 1)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PolishChunks(const PlanRequest& request,
+                          const PipelineRules& rules, PlanObserver& observer,
+                          PlanResult& result, TaskRunner* tasks) {
+  if (!result.plan.has_value() || result.plan->virtual_stages == 1) {
+    return absl::OkStatus();
+  }
+  PlanClimber climber(request, rules, {*result.plan, result.evaluation},
+                      observer);
+  TANGRAM_ASSIGN_OR_RETURN(
+      std::optional<PolishedPlan> plain,
+      climber.Settle(WithoutChunks(*result.plan), PlanClimber::Effort::kFull));
+  if (!plain.has_value()) return absl::OkStatus();
+  PlanResult polished = result;
+  polished.plan = std::move(plain->plan);
+  polished.evaluation = std::move(plain->evaluation);
+  TANGRAM_RETURN_IF_ERROR(PolishResult(request, rules, Reach::kNearAndSchedules,
+                                       observer, polished, tasks));
+  if (polished.evaluation.iteration_time_s <
+      result.evaluation.iteration_time_s) {
+    result = std::move(polished);
   }
   return absl::OkStatus();
 }

@@ -19,6 +19,12 @@ absl::Status PolishResult(const PlanRequest& request,
                           PlanObserver& observer, PlanResult& result,
                           TaskRunner* tasks = nullptr);
 
+// Likewise for a plan in chunks. It is polished as a plan of 1F1B first, as
+// chunks bind the layers of a device.
+absl::Status PolishChunks(const PlanRequest& request,
+                          const PipelineRules& rules, PlanObserver& observer,
+                          PlanResult& result, TaskRunner* tasks = nullptr);
+
 }  // namespace tangram
 
 #endif  // TANGRAM_COORDINATOR_PLANNERS_POLISH_POLISH_RESULT_H_

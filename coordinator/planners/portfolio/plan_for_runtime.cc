@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,23 +21,13 @@
 #include "coordinator/planners/portfolio/judged_choice.h"
 #include "coordinator/planners/portfolio/mixable_members.h"
 #include "coordinator/planners/portfolio/mixed_source.h"
+#include "coordinator/planners/portfolio/runtime_attempts.h"
+#include "coordinator/planners/portfolio/runtime_notes.h"
 #include "coordinator/planners/portfolio/turn_observer.h"
 #include "coordinator/planners/portfolio/whole_search.h"
 
 namespace tangram {
 namespace {
-
-// Returns the collective libraries of the cluster's GPUs, in order. One launch
-// has one of them. If there is only one, GPUs need not be told apart.
-std::vector<std::optional<CollectiveLibrary>> LibrariesOf(
-    const Cluster& cluster) {
-  std::set<CollectiveLibrary> all;
-  for (const Node& node : cluster.nodes) {
-    all.insert(node.device.collective_library);
-  }
-  if (all.size() < 2) return {std::nullopt};
-  return {all.begin(), all.end()};
-}
 
 bool FixesDegreesOfStages(const RuntimeVariant& variant) {
   return variant.stages.tp_degree > 0;
@@ -61,26 +50,15 @@ constexpr size_t kMostPolished = 4;
 constexpr double kWorthSearching = 0.02;
 constexpr double kWorthSearchingOnMany = 0.005;
 
+// The chunks for which pipelines are ranked. Those that are judged may have
+// others.
+constexpr int kChunks = 2;
+
+// The most stages on an island of pipelines that are ranked so.
+constexpr int kDeepest = 16;
+
 // Pipelines over slow links are this much faster under GPipe than under 1F1B.
 constexpr double kFasterByGpipe = 1.25;
-
-// Notes each difference between what `asked` asks for and what `runtime` does.
-// `planned` is the request with the options with which it trains.
-void NoteLosses(const PlanningRuntime& runtime, const PlanRequest& asked,
-                const PlanRequest& planned, PlanResult& result) {
-  std::vector<std::string> losses;
-  if (planned.training != asked.training) {
-    result.training = planned.training;
-    losses = runtime.TrainingLosses(asked.training);
-  }
-  if (result.plan.has_value()) {
-    AddLimits(runtime.FrameworkLosses(planned, *result.plan), losses);
-  }
-  for (const std::string& loss : losses) {
-    result.notes.push_back(
-        absl::StrCat("runtime ", runtime.name(), ": ", loss));
-  }
-}
 
 }  // namespace
 
@@ -103,11 +81,15 @@ class RuntimeSearch::Parts {
     if (!refusal_.ok() || !scout.SliceModel(request_.model).ok()) {
       return absl::OkStatus();
     }
+    is_scouted_ = true;
     std::vector<Attempt*> order;
     for (Attempt& attempt : attempts_) order.push_back(&attempt);
     // Values of degrees ascend. Plans of large ones are found in less time and
     // limit the searches for others.
     if (FixSomeDegrees(variants_)) absl::c_reverse(order);
+    absl::c_stable_sort(order, [](const Attempt* a, const Attempt* b) {
+      return a->chunks < b->chunks;
+    });
     const auto rules_of = [&](const Attempt& attempt) {
       PipelineRules rules = RulesOf(attempt);
       rules.persists = false;
@@ -146,13 +128,21 @@ class RuntimeSearch::Parts {
     if (!refusal_.ok()) return absl::OkStatus();
     libraries_ = LibrariesOf(request_.cluster);
     variants_ = Variants(islands_);
-    for (const std::optional<CollectiveLibrary>& library : libraries_) {
-      for (const RuntimeVariant& variant : variants_) {
-        attempts_.push_back(
-            {variant, library, static_cast<int>(attempts_.size())});
-      }
-    }
+    attempts_ = AttemptsOf(libraries_, variants_, RunsInChunks() ? kChunks : 1);
+    in_chunks_ = InChunks(request_);
     return absl::OkStatus();
+  }
+
+  // Returns whether pipelines in chunks have searches of their own. On many
+  // GPUs, these would take too long.
+  bool RunsInChunks() const {
+    return MayRunInChunks(runtime_.runs(), request_) &&
+           choice_.search.schedules && choice_.search.polishes_far &&
+           HasFewGpus(request_);
+  }
+
+  const PlanRequest& RequestOf(int chunks) const {
+    return chunks > 1 ? in_chunks_ : request_;
   }
 
   absl::StatusOr<PlanResult> Finish(const RuntimeMembers& asked) {
@@ -202,29 +192,11 @@ class RuntimeSearch::Parts {
                      variants_.size() == 1 ? " search"
                                            : " searches, one for each value "
                                              "of what its stages share"));
-    if (libraries_.size() > 1) {
-      result.notes.push_back(absl::StrCat(
-          "runtime ", runtime_.name(), ": planned for the GPUs of ",
-          absl::StrJoin(libraries_, ", of ",
-                        [](std::string* out, const auto& library) {
-                          absl::StrAppend(out, CollectiveLibraryName(*library));
-                        }),
-          " alone, as their collectives do not talk to each other"));
-    }
+    NoteLibraries(runtime_, libraries_, result);
     return result;
   }
 
-  // One search.
-  struct Attempt {
-    RuntimeVariant variant;
-    // The collective library of the GPUs; none: any GPUs.
-    std::optional<CollectiveLibrary> library;
-    int number = 0;                // In the order of the variants.
-    double scouted_s = kInfinity;  // The scout's plan, if it was the best.
-    double seeded_s = kInfinity;   // The plan of the seeds.
-    bool has_seed_plans = false;   // At least one slice plan.
-    std::optional<Infeasible> why_no_seeds;
-  };
+  using Attempt = RuntimeAttempt;
 
   // Returns by how much the closed form of a plan may exceed its judged time:
   // as much as that of the scout's plan does, whose stages are as deep and
@@ -279,7 +251,10 @@ class RuntimeSearch::Parts {
   // Tries the seeds of each attempt, a few slice plans. Their best plan
   // limits the searches, and says with which attempts these begin.
   absl::Status TrySeeds(SlicePlanSource& source) {
-    scouted_s_ = scouted_s();
+    for (const Attempt& attempt : attempts_) {
+      if (attempt.chunks > 1) continue;
+      scouted_s_ = std::min(scouted_s_, attempt.scouted_s);
+    }
     std::vector<Attempt*> worth_it;
     for (Attempt& attempt : attempts_) {
       if (IsWorthSeeding(attempt)) worth_it.push_back(&attempt);
@@ -309,8 +284,10 @@ class RuntimeSearch::Parts {
   }
 
   // On many GPUs, a later framework needs a plan of the scout, which leaves out
-  // attempts that are slow.
+  // attempts that are slow. Polishing makes the scout's plans in chunks as fast
+  // as those of others.
   bool IsWorthSeeding(const Attempt& attempt) const {
+    if (attempt.chunks > 1 && is_scouted_) return false;
     return incumbent_s_ == kInfinity || scouted_s_ == kInfinity ||
            attempt.scouted_s < kInfinity || HasFewGpus(request_);
   }
@@ -321,6 +298,7 @@ class RuntimeSearch::Parts {
   // scout's or none fits, any slice plan of a seed is enough for the first
   // framework.
   bool IsWorthSearching(const Attempt& attempt) const {
+    if (attempt.chunks > 1 && is_scouted_) return false;
     const double least_s = attempts_.front().seeded_s;
     if (attempt.seeded_s < kInfinity) {
       const double slack =
@@ -376,7 +354,13 @@ class RuntimeSearch::Parts {
               return runtime_.Fit(request, plan);
             },
         .accepts_gpus = runtime_.AcceptsGpus(),
-        .incumbent_s = incumbent_s_};
+        .incumbent_s = incumbent_s_,
+        .chunks = attempt.chunks};
+    // Deep pipelines pay in chunks alone, also if they leave GPUs idle.
+    if (attempt.chunks > 1) {
+      rules.stages.each_depth = true;
+      rules.stages.max_stages = kDeepest;
+    }
     if (HasPlan()) {
       // Fit changes plans, so the plan that runs may be slower than composed.
       rules.incumbent_s = std::min(
@@ -405,7 +389,7 @@ class RuntimeSearch::Parts {
     void Work(const TaskTurn& turn) override {
       TurnObserver observer(turn, parts_.observer_);
       result_ = CreateJudgedPlanner(parts_.choice_, source_, rules_)
-                    ->Plan(parts_.request_, observer);
+                    ->Plan(parts_.RequestOf(attempt_.chunks), observer);
     }
 
     bool IsStale() const override {
@@ -415,7 +399,7 @@ class RuntimeSearch::Parts {
     absl::Status Take() override {
       TANGRAM_RETURN_IF_ERROR(result_.status());
       AddStats(result_->stats, parts_.stats_);
-      Widen(*result_, parts_.scope_);
+      if (attempt_.chunks == 1) Widen(*result_, parts_.scope_);
       take_(attempt_, *std::move(result_));
       return absl::OkStatus();
     }
@@ -486,21 +470,30 @@ class RuntimeSearch::Parts {
   const PlanResult& best() const { return kept_.front().result; }
 
   // Returns the best of the results after polishing those that are worth it,
-  // and the best of them by large changes.
+  // and the best of 1F1B by large changes, which may lead to chunks too.
   absl::StatusOr<PlanResult> Polished(const RuntimeMembers& asked) {
     const auto is_worth_it = [&](const Kept& kept) {
       return choice_.search.polish &&
              kept.result.evaluation.iteration_time_s <= asked.worth_polishing_s;
     };
     Kept* best = &kept_.front();
+    Kept* plain = nullptr;
+    bool has_chunks = false;  // Once the best plan in chunks was polished.
     for (Kept& kept : kept_) {
-      if (is_worth_it(kept))
+      const bool is_later = has_chunks && kept.rules.chunks > 1;
+      has_chunks |= kept.rules.chunks > 1;
+      if (is_worth_it(kept) && !is_later)
         TANGRAM_RETURN_IF_ERROR(Polish(Reach::kNear, kept));
       if (IsBetter(kept.result, best->result)) best = &kept;
+      const bool is_plain = kept.rules.chunks == 1;
+      if (is_plain &&
+          (plain == nullptr || IsBetter(kept.result, plain->result)))
+        plain = &kept;
     }
-    if (is_worth_it(*best) &&
-        best->result.evaluation.iteration_time_s <= asked.worth_leaping_s) {
-      TANGRAM_RETURN_IF_ERROR(Polish(FurthestReach(choice_), *best));
+    if (plain != nullptr && is_worth_it(*plain) &&
+        plain->result.evaluation.iteration_time_s <= asked.worth_leaping_s) {
+      TANGRAM_RETURN_IF_ERROR(Polish(FurthestReach(choice_), *plain));
+      if (IsBetter(plain->result, best->result)) best = plain;
     }
     return std::move(best->result);
   }
@@ -512,7 +505,7 @@ class RuntimeSearch::Parts {
       WholeSearch search{.limit_s = asked.incumbent_s,
                          .worth_annealing_s = asked.worth_polishing_s};
       for (const Attempt& attempt : attempts_) {
-        if (attempt.library != library) continue;
+        if (attempt.library != library || attempt.chunks > 1) continue;
         search.variants.push_back(RulesOf(attempt));
       }
       // Fit knows what stages share.
@@ -529,23 +522,33 @@ class RuntimeSearch::Parts {
   }
 
   absl::Status Polish(Reach reach, Kept& kept) {
-    return PolishResult(request_, kept.rules, reach, observer_, kept.result,
-                        choice_.search.tasks);
+    const double before_s = kept.result.evaluation.iteration_time_s;
+    if (kept.rules.chunks > 1) {
+      TANGRAM_RETURN_IF_ERROR(PolishChunks(request_, kept.rules, observer_,
+                                           kept.result, choice_.search.tasks));
+      if (kept.result.evaluation.iteration_time_s < before_s) {
+        return absl::OkStatus();
+      }
+    }
+    return PolishResult(RequestOf(kept.rules.chunks), kept.rules, reach,
+                        observer_, kept.result, choice_.search.tasks);
   }
 
   const PlanningRuntime& runtime_;
   const PlannerChoice& choice_;
   const PlanRequest& asked_request_;
-  PlanRequest request_;  // With the options with which the runtime trains.
+  PlanRequest request_;    // With the options with which the runtime trains.
+  PlanRequest in_chunks_;  // Likewise, for plans in chunks.
   PlanObserver& observer_;
   bool has_begun_ = false;
+  bool is_scouted_ = false;
   absl::Status refusal_;
   std::vector<Island> islands_;
   std::vector<std::optional<CollectiveLibrary>> libraries_;
   std::vector<RuntimeVariant> variants_;
   std::vector<Attempt> attempts_;
   double incumbent_s_ = kInfinity;
-  double scouted_s_ = kInfinity;  // Before the seeds.
+  double scouted_s_ = kInfinity;  // Before the seeds, of 1F1B.
   std::vector<Kept> kept_;        // The best first.
   std::optional<Infeasible> closest_;
   std::vector<std::string> limits_;  // All limits of attempts without a plan.

@@ -43,9 +43,9 @@ void SetUnused(const PipelinePlan& plan, PlanResult& result) {
         result.unused_islands,
         [&](const UnusedIsland& unused) { return unused.island == island.id; });
     if (used.contains(island.id) || is_listed) continue;
-    result.unused_islands.push_back(
-        {.island = island.id,
-         .reason = "the fastest plan found leaves it out"});
+    UnusedIsland& unused = result.unused_islands.emplace_back();
+    unused.island = island.id;
+    unused.reason = "the fastest plan found leaves it out";
   }
   absl::c_sort(result.unused_islands,
                [](const UnusedIsland& a, const UnusedIsland& b) {

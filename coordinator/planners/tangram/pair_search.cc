@@ -61,7 +61,7 @@ PairSearch::PairSearch(const SearchSpace& space, const PlanRequest& request,
              space.slices.num_classes(),
              static_cast<int>(space.island_classes.size())),
       composed_(space.microbatch_sizes.size()),
-      best_s_(rules.incumbent_s) {
+      best_s_(rules.incumbent_s * rules.chunks) {
   for (const Island& from : space.islands) {
     std::vector<Link>& row = island_links_.emplace_back();
     for (const Island& to : space.islands) {
@@ -171,7 +171,7 @@ void PairSearch::Conclude() {
 // Composes again from the known answers. A refused pipeline no longer bounds
 // the others, so pairs that were pruned because of it may matter now.
 absl::Status PairSearch::Resume() {
-  best_s_ = rules_.incumbent_s;
+  best_s_ = rules_.incumbent_s * rules_.chunks;
   for (Composed& composed : composed_) {
     composed.changed = true;
     composed.compositions.clear();
@@ -234,7 +234,7 @@ absl::Status PairSearch::Widen(absl::Span<const Lesson> lessons) {
   if (!rules_.persists) return absl::OkStatus();
   // Plans slower than that of another search are of no use.
   while (finalists_.empty() && window_ + 1 < std::size(kWindows) &&
-         Limit() < rules_.incumbent_s) {
+         Limit() < rules_.incumbent_s * rules_.chunks) {
     ++window_;
     TANGRAM_RETURN_IF_ERROR(Resume());
   }
@@ -488,6 +488,10 @@ ComposeProblem PairSearch::ProblemFor(int microbatch) {
       .max_stages = space_.rules.max_stages,
       .accepts_gpus = rules_.accepts_gpus,
       .should_stop = [this] { return observer_.ShouldStop(); }};
+  if (rules_.chunks > 1) {
+    problem.min_stages = std::max(problem.min_stages, 2);
+    problem.divided_by_stages = bounds.num_microbatches() / rules_.chunks;
+  }
   for (int atom = 0; atom < space_.num_atoms(); ++atom) {
     problem.atom_work.push_back(bounds.MeanWork(atom + 1) -
                                 bounds.MeanWork(atom));
@@ -524,7 +528,7 @@ ComposeProblem PairSearch::ProblemFor(int microbatch) {
 Finalist PairSearch::FinalistOf(int microbatch,
                                 const Composition& composition) const {
   const Composed& composed = composed_[microbatch];
-  Finalist finalist{.closed_form_s = composition.closed_form_s,
+  Finalist finalist{.closed_form_s = composition.closed_form_s / rules_.chunks,
                     .microbatch = microbatch};
   for (const ComposedSlice& slice : composition.slices) {
     const PlacedPair& placed = composed.pairs[slice.pair];
@@ -565,31 +569,12 @@ absl::StatusOr<double> PairSearch::BestWithIsland(int island, int microbatch,
   ComposeProblem problem = ProblemFor(microbatch);
   problem.required_islands = uint32_t{1} << island;
   problem.slack = 0;
-  problem.incumbent_s = limit_s;
+  problem.incumbent_s = limit_s * rules_.chunks;
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<Composition> compositions,
                            Compose(problem));
-  return compositions.empty() ? kInfinity : compositions.front().closed_form_s;
-}
-
-// min over microbatch sizes and allowed slices [b, e) of LB(b, e, island).
-absl::StatusOr<double> PairSearch::LeastWithIsland(int island) const {
-  double least_s = kInfinity;
-  for (const WorkBounds& bounds : space_.bounds) {
-    for (int begin = 0; begin < space_.num_atoms(); ++begin) {
-      if (observer_.ShouldStop()) {
-        return absl::CancelledError("planning stopped");
-      }
-      for (int end = begin + 1; end <= space_.num_atoms(); ++end) {
-        if (!space_.Allows({begin, end}, island) ||
-            bounds.ExceedsMemory({begin, end}, island)) {
-          continue;
-        }
-        least_s = std::min(least_s,
-                           bounds.PairIterationSeconds({begin, end}, island));
-      }
-    }
-  }
-  return least_s;
+  return compositions.empty()
+             ? kInfinity
+             : compositions.front().closed_form_s / rules_.chunks;
 }
 
 }  // namespace tangram

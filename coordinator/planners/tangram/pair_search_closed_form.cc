@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/base/infinity.h"
 #include "common/cost/collectives.h"
 #include "common/domain/closed_form.h"
 #include "coordinator/planners/tangram/pair_search.h"
@@ -53,7 +54,29 @@ double PairSearch::ClosedFormOf(const Finalist& finalist) const {
       form.AddStage(stage.time_s + transfer_s, stage.backward_s, stage.sync_s);
     }
   }
-  return form.Seconds(space_.bounds[finalist.microbatch].num_microbatches());
+  return form.Seconds(space_.bounds[finalist.microbatch].num_microbatches()) /
+         rules_.chunks;
+}
+
+// min over microbatch sizes and allowed slices [b, e) of LB(b, e, island).
+absl::StatusOr<double> PairSearch::LeastWithIsland(int island) const {
+  double least_s = kInfinity;
+  for (const WorkBounds& bounds : space_.bounds) {
+    for (int begin = 0; begin < space_.num_atoms(); ++begin) {
+      if (observer_.ShouldStop()) {
+        return absl::CancelledError("planning stopped");
+      }
+      for (int end = begin + 1; end <= space_.num_atoms(); ++end) {
+        if (!space_.Allows({begin, end}, island) ||
+            bounds.ExceedsMemory({begin, end}, island)) {
+          continue;
+        }
+        least_s = std::min(least_s,
+                           bounds.PairIterationSeconds({begin, end}, island));
+      }
+    }
+  }
+  return least_s / rules_.chunks;
 }
 
 }  // namespace tangram

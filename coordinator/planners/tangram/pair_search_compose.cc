@@ -108,7 +108,7 @@ void PairSearch::Keep(int microbatch, std::vector<PlacedPair> pairs,
       continue;
     }
     best_s_ = composition.closed_form_s;
-    observer_.OnBest(best_s_);
+    observer_.OnBest(best_s_ / rules_.chunks);
   }
 }
 

@@ -168,9 +168,12 @@ absl::StatusOr<std::vector<WorkBounds>> ProfileBounds(
         profiles[i].push_back(answers[first + (it - distinct.begin())]);
       }
     }
+    // B microbatches in v chunks take  B·slowest + (latency − slowest) / v,
+    // which is the closed form of v·B microbatches, divided by v.
     bounds.emplace_back(
         capacities, profiles, most_stages,
-        space.context.training.global_batch_size / space.microbatch_sizes[m]);
+        rules.chunks * (space.context.training.global_batch_size /
+                        space.microbatch_sizes[m]));
   }
   return bounds;
 }

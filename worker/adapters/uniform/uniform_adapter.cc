@@ -17,7 +17,7 @@ PerformanceProfile Bounds(const ModelSlice& slice, const IslandSpec& island,
 std::unique_ptr<Parallelizer> CreateUniformParallelizer() {
   return CreateLayerwiseParallelizer(
       {.name = "uniform",
-       .version = "3",
+       .version = "4",
        .features = {.data_parallel = true,
                     .pipeline_parallel = true,
                     .tensor_parallel = true,

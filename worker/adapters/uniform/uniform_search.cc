@@ -29,8 +29,10 @@ PlanMerits WeighedMerits(PlanMerits merits) {
   return merits;
 }
 
+// Few frameworks shard experts fully, so such a plan is not one for others.
 bool Covers(const Candidate& a, const Candidate& b) {
-  return AtLeastAsGood(WeighedMerits(a.merits), WeighedMerits(b.merits));
+  return (!a.choice.parallelism.fsep || b.choice.parallelism.fsep) &&
+         AtLeastAsGood(WeighedMerits(a.merits), WeighedMerits(b.merits));
 }
 
 class Search {

@@ -17,7 +17,7 @@ inline constexpr ExtraDegrees kUniformDegrees = {.ep = true};
 // Returns the Pareto set over slowest stage, latency, latency plus gradient
 // synchronisation, number of stages, and trailing stages borne. The third
 // criterion keeps a slower plan with less synchronisation only if it gains more
-// than it loses.
+// than it loses. A plan with fully sharded experts replaces only its like.
 SlicePlanSet SearchUniform(const ModelSlice& slice, const IslandSpec& island,
                            const ParallelizeOptions& options);
 

@@ -238,6 +238,8 @@ struct BruteForce {
     if (tail.num_stages > problem.max_stages) return;
     if (tail.atom == 0) {
       if (problem.accepts_gpus && !problem.accepts_gpus(tail.num_gpus)) return;
+      if (tail.num_stages < problem.min_stages) return;
+      if (problem.divided_by_stages % tail.num_stages != 0) return;
       best_s =
           std::min(best_s, tail.latency_s + tail.exposed_s +
                                (problem.num_microbatches - 1) * tail.slowest_s);
@@ -295,9 +297,11 @@ Candidate RandomCandidate(std::mt19937& rng, int atoms) {
 }
 
 // Compares random instances with brute force, with at most `max_stages` stages
-// and an accepted number of GPUs. Returns how many of them have a pipeline.
+// and an accepted number of GPUs, and with several stages that divide a number,
+// if it is given. Returns how many of them have a pipeline.
 int CompareWithBruteForce(int num_seeds, int max_stages,
-                          const std::function<bool(int)>& accepts_gpus = {}) {
+                          const std::function<bool(int)>& accepts_gpus = {},
+                          int divided_by_stages = 0) {
   int feasible = 0;
   for (int seed = 0; seed < num_seeds; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -325,6 +329,10 @@ int CompareWithBruteForce(int num_seeds, int max_stages,
     }
     instance.problem.max_stages = max_stages;
     instance.problem.accepts_gpus = accepts_gpus;
+    if (divided_by_stages > 0) {
+      instance.problem.min_stages = 2;
+      instance.problem.divided_by_stages = divided_by_stages;
+    }
     BruteForce oracle{instance.problem};
     oracle.Extend({.atom = num_atoms});
 
@@ -355,6 +363,14 @@ TEST(ComposePipelinesTest, AgreesWithBruteForceWhereGpusCount) {
   const int feasible =
       CompareWithBruteForce(kSeeds, std::numeric_limits<int>::max(),
                             [](int gpus) { return gpus % 4 == 0; });
+  EXPECT_GT(feasible, kSeeds / 8);
+  EXPECT_LT(feasible, kSeeds);
+}
+
+TEST(ComposePipelinesTest, AgreesWithBruteForceWhereStagesDivideANumber) {
+  constexpr int kSeeds = 200;
+  const int feasible = CompareWithBruteForce(
+      kSeeds, std::numeric_limits<int>::max(), {}, /*divided_by_stages=*/4);
   EXPECT_GT(feasible, kSeeds / 8);
   EXPECT_LT(feasible, kSeeds);
 }

@@ -118,6 +118,16 @@ TEST(InterleavedTest, TheFirstOrTheLastChunksGetTheRemainder) {
       AllInterleaved(model, Runtime::Cuts::kLayers, 3, TwoStages()).size(), 3u);
 }
 
+TEST(InterleavedTest, WithoutChunksDevicesHaveAsManyLayers) {
+  const ModelSpec model = testing::TestModel(kScheduledLayers - 2);
+  for (const int chunks : {2, 4}) {
+    for (const PipelinePlan& plan :
+         AllInterleaved(model, Runtime::Cuts::kLayers, chunks, TwoStages())) {
+      EXPECT_EQ(WithoutChunks(plan), TwoStages());
+    }
+  }
+}
+
 std::vector<PipelinePlan> SchedulesOf(const PlanRequest& request,
                                       const PipelineRules& rules = {},
                                       PipelinePlan plan = TwoStages()) {

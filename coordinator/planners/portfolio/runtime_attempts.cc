@@ -1,0 +1,50 @@
+#include "coordinator/planners/portfolio/runtime_attempts.h"
+
+#include <set>
+
+namespace tangram {
+
+std::vector<std::optional<CollectiveLibrary>> LibrariesOf(
+    const Cluster& cluster) {
+  std::set<CollectiveLibrary> all;
+  for (const Node& node : cluster.nodes) {
+    all.insert(node.device.collective_library);
+  }
+  if (all.size() < 2) return {std::nullopt};
+  return {all.begin(), all.end()};
+}
+
+// Chunks would run layers elsewhere than pins say, and be more stages.
+bool MayRunInChunks(const Runtime& runtime, const PlanRequest& request) {
+  const PlanConstraints& constraints = request.constraints;
+  return runtime.interleaved && !request.training.blocking_transfers &&
+         !DemandedSchedule(constraints).has_value() &&
+         constraints.pp_degree != 1 && constraints.max_stages.empty() &&
+         constraints.pins.empty();
+}
+
+PlanRequest InChunks(PlanRequest request) {
+  request.constraints.schedule = PipelineSchedule::kInterleaved;
+  return request;
+}
+
+std::vector<RuntimeAttempt> AttemptsOf(
+    absl::Span<const std::optional<CollectiveLibrary>> libraries,
+    absl::Span<const RuntimeVariant> variants, int chunks) {
+  std::vector<RuntimeAttempt> attempts;
+  const auto add_all = [&](int of_chunks) {
+    for (const std::optional<CollectiveLibrary>& library : libraries) {
+      for (const RuntimeVariant& variant : variants) {
+        attempts.push_back({.variant = variant,
+                            .library = library,
+                            .chunks = of_chunks,
+                            .number = static_cast<int>(attempts.size())});
+      }
+    }
+  };
+  add_all(1);
+  if (chunks > 1) add_all(chunks);
+  return attempts;
+}
+
+}  // namespace tangram
