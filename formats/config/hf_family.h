@@ -114,7 +114,7 @@ struct HfFamily {
   // Layers with Mamba.
   HybridRule hybrid = HybridRule::kNone;
   bool mamba2 = false;              // The second version.
-  int mamba_state_size = 16;        // Of a channel.
+  int mamba_state_size = 16;        // States of a channel.
   bool mamba_by_heads = false;      // Heads tell the channels, not expand.
   bool needs_mamba_groups = false;  // n_groups must be given.
   bool mamba_inner_norms = false;   // Norms on time steps, B and C.
