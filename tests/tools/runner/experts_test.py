@@ -10,7 +10,7 @@ from plans import DEEPSEEK, GSHARD, MIXTRAL, chain, degrees, model
 if harness.HAS_TORCH:
     import torch
     import trains
-    from tangram_runner import stage_run, sync
+    from tangram_runner import sync
     from tangram_runner.operators import base, experts, routing
     from tangram_runner.plan import Parallelism, Place
 
@@ -176,7 +176,7 @@ class FaultTest(unittest.TestCase):
                 return (rank,)
             return replicas(team, parameter, rank)
 
-        with mock.patch.object(stage_run, "replicas", wrong):
+        with mock.patch.object(sync, "replicas", wrong):
             self.finds("all borders are right; wrong inside stage 1",
                        "gradient of 1.expert_down.weight", dp=2, cp=2, ep=2)
 

@@ -145,7 +145,8 @@ def _run_of(run, begin, end, fabric=None):
     fabric = fabric or Silent(run.fabric.rank, run.fabric.device)
     team = dataclasses.replace(
         run.team, microbatches=None,
-        parallelism=dataclasses.replace(run.team.parallelism, zero_stage=0))
+        parallelism=dataclasses.replace(run.team.parallelism, zero_stage=0,
+                                        zero_degree=0))
     layers = range(begin.layer, end.layer + (end.op > 0))
     stage = dataclasses.replace(
         run.stage, begin=begin, end=end, teams=(team,), drops_outputs=frozenset(),

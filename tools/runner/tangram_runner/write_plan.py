@@ -66,15 +66,20 @@ def _stage(stage, pipeline, seats):
     data = {"plan": plan, "gpus": [{"node": seats[rank].node, "first": seats[rank].index,
                                     "count": 1} for rank in ranks]}
     if len(stage.teams) == 1:
-        plan["parallelism"] = dataclasses.asdict(stage.teams[0].parallelism)
+        plan["parallelism"] = _parallelism(stage.teams[0].parallelism)
     else:
         data["mixed"] = _mixed(stage.teams, pipeline)
     return data
 
 
+def _parallelism(parallelism):
+    return {name: value for name, value in dataclasses.asdict(parallelism).items()
+            if value or name != "zero_degree"}
+
+
 def _mixed(teams, pipeline):
     routed = teams[0].microbatches is not None
     return {"sharing": "routed" if routed else "lock-step",
-            "groups": [{"parallelism": dataclasses.asdict(team.parallelism),
+            "groups": [{"parallelism": _parallelism(team.parallelism),
                         "share": sum(map(team.runs, range(pipeline.num_microbatches)))
                         if routed else team.num_samples} for team in teams]}
