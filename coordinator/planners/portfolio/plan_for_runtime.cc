@@ -283,11 +283,15 @@ class RuntimeSearch::Parts {
     return absl::OkStatus();
   }
 
+  // Polishing makes the scout's plans in chunks as fast as those of others.
+  bool IsOnlyForScout(const Attempt& attempt) const {
+    return attempt.chunks > 1 && is_scouted_;
+  }
+
   // On many GPUs, a later framework needs a plan of the scout, which leaves out
-  // attempts that are slow. Polishing makes the scout's plans in chunks as fast
-  // as those of others.
+  // attempts that are slow.
   bool IsWorthSeeding(const Attempt& attempt) const {
-    if (attempt.chunks > 1 && is_scouted_) return false;
+    if (IsOnlyForScout(attempt)) return false;
     return incumbent_s_ == kInfinity || scouted_s_ == kInfinity ||
            attempt.scouted_s < kInfinity || HasFewGpus(request_);
   }
@@ -298,7 +302,7 @@ class RuntimeSearch::Parts {
   // scout's or none fits, any slice plan of a seed is enough for the first
   // framework.
   bool IsWorthSearching(const Attempt& attempt) const {
-    if (attempt.chunks > 1 && is_scouted_) return false;
+    if (IsOnlyForScout(attempt)) return false;
     const double least_s = attempts_.front().seeded_s;
     if (attempt.seeded_s < kInfinity) {
       const double slack =

@@ -61,7 +61,7 @@ PairSearch::PairSearch(const SearchSpace& space, const PlanRequest& request,
              space.slices.num_classes(),
              static_cast<int>(space.island_classes.size())),
       composed_(space.microbatch_sizes.size()),
-      best_s_(rules.incumbent_s * rules.chunks) {
+      best_s_(IncumbentSeconds()) {
   for (const Island& from : space.islands) {
     std::vector<Link>& row = island_links_.emplace_back();
     for (const Island& to : space.islands) {
@@ -171,7 +171,7 @@ void PairSearch::Conclude() {
 // Composes again from the known answers. A refused pipeline no longer bounds
 // the others, so pairs that were pruned because of it may matter now.
 absl::Status PairSearch::Resume() {
-  best_s_ = rules_.incumbent_s * rules_.chunks;
+  best_s_ = IncumbentSeconds();
   for (Composed& composed : composed_) {
     composed.changed = true;
     composed.compositions.clear();
@@ -234,7 +234,7 @@ absl::Status PairSearch::Widen(absl::Span<const Lesson> lessons) {
   if (!rules_.persists) return absl::OkStatus();
   // Plans slower than that of another search are of no use.
   while (finalists_.empty() && window_ + 1 < std::size(kWindows) &&
-         Limit() < rules_.incumbent_s * rules_.chunks) {
+         Limit() < IncumbentSeconds()) {
     ++window_;
     TANGRAM_RETURN_IF_ERROR(Resume());
   }

@@ -175,6 +175,8 @@ class PairSearch {
                                 int from_gpus, int to_island,
                                 int to_gpus) const;
   PairId PairOf(int microbatch, const PlacedPair& placed) const;
+  // The time to beat, as the closed form of v·B microbatches.
+  double IncumbentSeconds() const { return rules_.incumbent_s * rules_.chunks; }
   double Slack() const;
   double Limit() const;
   Finalist FinalistOf(int microbatch, const Composition& composition) const;
@@ -198,7 +200,7 @@ class PairSearch {
     std::vector<Composition> compositions;
   };
   std::vector<Composed> composed_;
-  double best_s_;  // Closed form of the best pipeline that fits.
+  double best_s_;  // Closed form of the best pipeline that fits, likewise.
   SearchLimits met_;
   std::vector<PairId> open_;        // Neither asked nor pruned for good.
   std::set<PairId> limited_;        // Asked with a limit.
