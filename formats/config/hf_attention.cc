@@ -16,9 +16,9 @@ namespace {
 
 constexpr absl::string_view kHeads[] = {"num_attention_heads", "n_head",
                                         "num_heads", "n_heads"};
-constexpr absl::string_view kKvHeads[] = {"num_key_value_heads", "num_kv_heads",
-                                          "n_head_kv", "n_kv_heads",
-                                          "num_attention_groups"};
+constexpr absl::string_view kKvHeads[] = {
+    "num_key_value_heads", "num_kv_heads",         "n_head_kv",
+    "n_kv_heads",          "num_attention_groups", "attn_config.kv_n_heads"};
 constexpr absl::string_view kHeadDim[] = {"head_dim", "kv_channels",
                                           "attention_head_dim"};
 constexpr absl::string_view kHiddenSize[] = {"hidden_size", "n_embd", "d_model",

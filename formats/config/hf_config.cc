@@ -56,7 +56,13 @@ absl::StatusOr<int> ReadFfnHiddenSize(const ConfigField& root,
                        "intermediate_size", "ffn_dim", "d_ff", "n_inner",
                        "ffn_hidden_size"});
   if (!field.has_value()) {
-    if (!family.gated_mlp) return 4 * hidden_size;
+    if (!family.gated_mlp) {
+      TANGRAM_ASSIGN_OR_RETURN(
+          const int ratio,
+          ReadInt(root, "expansion_ratio", 4, 1,
+                  std::max(kMaxFfnHiddenSize / hidden_size, 1)));
+      return ratio * hidden_size;
+    }
     return RequireAnyInt(root, {"intermediate_size"}, kMaxFfnHiddenSize,
                          family.sizes.ffn_hidden_size);
   }
@@ -106,9 +112,9 @@ absl::StatusOr<std::optional<int>> ReadSequenceLength(
   if (details.rope_scaling.original_positions > 0) {
     return details.rope_scaling.original_positions;
   }
-  const std::optional<ConfigField> field =
-      FindAnyOf(root, {"seq_length", "original_max_position_embeddings",
-                       "max_position_embeddings", "n_positions"});
+  const std::optional<ConfigField> field = FindAnyOf(
+      root, {"seq_length", "original_max_position_embeddings",
+             "max_position_embeddings", "n_positions", "max_seq_len"});
   if (!field.has_value()) return std::nullopt;
   TANGRAM_ASSIGN_OR_RETURN(const int tokens, field->AsInt(1, kMaxPositions));
   if (tokens <= kLongestFirstTraining || family.learned_positions) {

@@ -15,19 +15,20 @@
 namespace tangram {
 namespace {
 
-constexpr absl::string_view kCount[] = {"num_local_experts", "num_experts",
-                                        "n_routed_experts", "moe_num_experts",
-                                        "num_routed_experts"};
+constexpr absl::string_view kCount[] = {
+    "num_local_experts", "num_experts",        "n_routed_experts",
+    "moe_num_experts",   "num_routed_experts", "ffn_config.moe_num_experts"};
 constexpr absl::string_view kPerToken[] = {"num_experts_per_tok",
                                            "experts_per_token",
                                            "num_experts_per_token",
                                            "top_k_experts",
                                            "moe_topk",
                                            "moe_top_k",
-                                           "moe_k"};
+                                           "moe_k",
+                                           "ffn_config.moe_top_k"};
 constexpr absl::string_view kWidth[] = {
     "moe_intermediate_size", "expert_intermediate_size", "moe_ffn_hidden_size",
-    "expert_ffn_hidden_size"};
+    "expert_ffn_hidden_size", "ffn_config.ffn_hidden_size"};
 constexpr absl::string_view kSharedCount[] = {
     "n_shared_experts", "num_shared_experts", "moe_num_shared_experts",
     "num_shared_expert"};

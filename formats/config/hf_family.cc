@@ -137,6 +137,8 @@ constexpr absl::string_view kPlainFields[] = {"_attn_implementation",
 // decoder lacks. Empty if the file describes one.
 std::string ReasonNotPlain(const ConfigField& root) {
   for (const std::string& key : root.Keys()) {
+    // Such a field says where the file is from.
+    if (absl::StartsWith(key, "_")) continue;
     if (!absl::c_linear_search(kPlainFields, key)) {
       return absl::StrCat("its field ", key, " is unknown");
     }
@@ -235,14 +237,11 @@ absl::Status ReadFamilyFlags(const ConfigField& root, HfFamily& family) {
   return absl::OkStatus();
 }
 
-// Returns the family of that type, or else of the file's architectures; null if
-// there is none.
-const HfFamily* KnownFamily(absl::string_view type, const ConfigField& text,
-                            const ConfigField& file) {
+// Returns the family of that type, or else of the classes; null if there is
+// none.
+const HfFamily* KnownFamily(absl::string_view type,
+                            const std::vector<std::string>& classes) {
   if (const HfFamily* family = FamilyNamed(type)) return family;
-  std::vector<std::string> classes = Architectures(text);
-  const std::vector<std::string> outer = Architectures(file);
-  classes.insert(classes.end(), outer.begin(), outer.end());
   for (const std::string& name : classes) {
     if (const HfFamily* family = FamilyOfClass(name)) return family;
   }
@@ -252,7 +251,12 @@ const HfFamily* KnownFamily(absl::string_view type, const ConfigField& text,
 absl::StatusOr<HfFoundFamily> FindFamily(const ConfigField& text,
                                          const ConfigField& file) {
   const std::string type = ModelType(text);
-  const HfFamily* const known = KnownFamily(type, text, file);
+  std::vector<std::string> classes = Architectures(text);
+  const std::vector<std::string> outer = Architectures(file);
+  classes.insert(classes.end(), outer.begin(), outer.end());
+  const HfFamily* const known = KnownFamily(type, classes);
+  TANGRAM_RETURN_IF_ERROR(
+      CheckHfClasses(text, classes, known == nullptr ? "" : known->model_type));
   TANGRAM_RETURN_IF_ERROR(
       CheckHfModelled(text, file, type,
                       known != nullptr && known->hybrid != HybridRule::kNone));

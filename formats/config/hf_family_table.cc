@@ -221,6 +221,11 @@ constexpr HfFamily kFamilies[] = {
            f.sliding_window = SlidingWindowRule::kPeriod;
            f.window_period = 4;
          }),
+    // Its norms have no bias.
+    {.model_type = "dbrx",
+     .gated_mlp = true,
+     .needs_kv_heads = true,
+     .experts = ExpertRule::kEveryLayer},
     Like(kGlm4Moe, "dots1",
          [](HfFamily& f) {
            f.qk_norm = QkNorm::kHead;
@@ -306,6 +311,8 @@ constexpr HfFamily kFamilies[] = {
            f.experts = ExpertRule::kEveryLayer;
            f.sizes = {};
          }),
+    // Its norms have no bias, and its positions are in the scores.
+    {.model_type = "mpt", .tied_embeddings = true},
     Like(kLlama, "nemotron",
          [](HfFamily& f) {
            f.gated_mlp = false;
@@ -391,6 +398,10 @@ constexpr HfAlias kAliases[] = {
     {"internlm2", "llama"},
     {"internlm3", "llama"},
     {"kimi_k2", "deepseek_v3"},
+    {"llava", "llama"},
+    {"llava_llama", "llama"},
+    {"llava_mistral", "mistral"},
+    {"llava_qwen", "qwen2"},
     {"mimo", "qwen2"},
     {"mimo_v2", "mimo_v2_flash"},
     {"minicpm3", "minicpm"},

@@ -1,12 +1,18 @@
 #include "formats/config/hf_names.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 
 namespace tangram {
 
 std::optional<ConfigField> FindAnyOf(const ConfigField& root, HfNames names) {
-  for (const absl::string_view key : names) {
-    if (std::optional<ConfigField> field = root.Find(key)) return field;
+  for (const absl::string_view name : names) {
+    std::optional<ConfigField> field = root;
+    for (const absl::string_view key : absl::StrSplit(name, '.')) {
+      field = field->is_mapping() ? field->Find(key) : std::nullopt;
+      if (!field.has_value()) break;
+    }
+    if (field.has_value()) return field;
   }
   return std::nullopt;
 }

@@ -15,7 +15,8 @@ namespace tangram {
 
 using HfNames = absl::Span<const absl::string_view>;
 
-// Returns the field under the first of `names` that the file has.
+// Returns the field under the first of `names` that the file has. "a.b" is the
+// field b of the mapping a.
 std::optional<ConfigField> FindAnyOf(const ConfigField& root, HfNames names);
 
 // Returns the integer under the first of `names`, from 1 to `max`. Without any

@@ -29,6 +29,10 @@ constexpr char kPerLayer[] =
 constexpr char kDiffusion[] = "a diffusion model is not a language model";
 constexpr char kNoAttention[] =
     "layers without attention or without an MLP are not modelled";
+constexpr char kDraft[] =
+    "a draft model, which reads the states of another model, is not modelled";
+constexpr char kLinearAttention[] =
+    "linear attention of this kind is not modelled";
 constexpr char kLatentExperts[] =
     "experts of another width than the layer are not modelled";
 
@@ -45,11 +49,16 @@ constexpr struct {
     {"deci", kNoAttention, "llama"},
     {"deepseek_ref", kWideResidual, "deepseek_v3"},
     {"deepseek_v4*", kWideResidual, "deepseek_v3"},
+    {"delta_net", kLinearAttention, "llama"},
     {"distilbert", kEncoder, "gpt2"},
     {"electra", kEncoder, "gpt2"},
     {"falcon_h1", kParallelMamba, "bamba"},
     {"flux", kDiffusion, ""},
+    {"gated_deltanet", kLinearAttention, "llama"},
     {"gemma3n*", kPerLayer, "gemma3_text"},
+    {"gla", kLinearAttention, "llama"},
+    {"gsa", kLinearAttention, "llama"},
+    {"hgrn*", kLinearAttention, "llama"},
     {"kimi_linear", kRecurrent, "deepseek_v3"},
     {"lfm2*", "convolution layers are not modelled", "llama"},
     {"longcat*", "layers with two attentions are not modelled", "deepseek_v3"},
@@ -65,8 +74,10 @@ constexpr struct {
     {"pegasus", kEncoder, "opt"},
     {"plamo2", kStateSpace, "bamba"},
     {"recurrent_gemma", kRecurrent, "gemma"},
+    {"retnet", kLinearAttention, "llama"},
     {"roberta", kEncoder, "gpt2"},
     {"rwkv*", kRecurrent, "llama"},
+    {"samba", kStateSpace, "bamba"},
     {"t5*", kEncoder, "llama"},
     {"umt5", kEncoder, "llama"},
     {"wan", kDiffusion, ""},
@@ -103,6 +114,11 @@ constexpr struct {
     {"use_double_wide_mlp", kPerLayer, "gemma3_text"},
 };
 
+// Words in the classes of models that guess ahead for another model. Their
+// model_type is that of a plain decoder.
+constexpr absl::string_view kDraftWords[] = {"Draft", "Eagle", "EAGLE",
+                                             "Medusa", "Speculator"};
+
 bool Matches(absl::string_view pattern, absl::string_view type) {
   return absl::EndsWith(pattern, "*")
              ? absl::StartsWith(type, pattern.substr(0, pattern.size() - 1))
@@ -129,6 +145,19 @@ absl::Status RefuseHf(const ConfigField& text, absl::string_view reason,
                                  ? field->Error(what)
                                  : text.MissingError("model_type", what);
   return absl::UnimplementedError(error.message());
+}
+
+absl::Status CheckHfClasses(const ConfigField& text,
+                            const std::vector<std::string>& classes,
+                            absl::string_view family) {
+  for (const std::string& name : classes) {
+    for (const absl::string_view word : kDraftWords) {
+      if (absl::StrContains(name, word)) {
+        return RefuseHf(text, absl::StrCat(name, ": ", kDraft), family);
+      }
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckHfModelled(const ConfigField& text, const ConfigField& file,

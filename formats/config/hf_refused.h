@@ -1,6 +1,9 @@
 #ifndef TANGRAM_FORMATS_CONFIG_HF_REFUSED_H_
 #define TANGRAM_FORMATS_CONFIG_HF_REFUSED_H_
 
+#include <string>
+#include <vector>
+
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "formats/config/config_field.h"
@@ -14,6 +17,12 @@ namespace tangram {
 // which layers are of Mamba.
 absl::Status CheckHfModelled(const ConfigField& text, const ConfigField& file,
                              absl::string_view type, bool reads_mamba);
+
+// Returns OK unless one of the architectures is of a model that guesses ahead
+// for another one; the error is like that above, and `family` its nearest.
+absl::Status CheckHfClasses(const ConfigField& text,
+                            const std::vector<std::string>& classes,
+                            absl::string_view family);
 
 // Returns that error. `reason` completes "expected a model that can be planned;
 // ...".

@@ -299,7 +299,8 @@ absl::Status AddNotes(const ConfigField& root, const ConfigField& file,
                       const ModelSpec& model, PartList& parts) {
   if (root.path() != file.path()) {
     parts.Note(absl::StrCat("all but the language model (", root.path(), ")"));
-  } else if (FindAnyOf(file, {"vision_config", "audio_config", "img_processor"})
+  } else if (FindAnyOf(file, {"vision_config", "audio_config", "img_processor",
+                              "mm_vision_tower"})
                  .has_value()) {
     parts.Note("all but the language model");
   }

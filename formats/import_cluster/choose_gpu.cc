@@ -69,8 +69,8 @@ ChosenGpus Resolve(const InventoryNode& node, const InventoryGpus& gpus,
     chosen.device = match.device;
     if (told_type.empty()) chosen.note = AmbiguityNote(name, match);
   } else if (name.empty()) {
-    chosen.skipped =
-        absl::StrCat("its GPUs have no type; give it by ", GpuFlag(node.name));
+    // The same for all nodes, so that they are listed together.
+    chosen.skipped = "its GPUs have no type; give it by --gpu NODES=TYPE";
   } else {
     chosen.skipped =
         absl::StrCat("GPU ", Shown(name),

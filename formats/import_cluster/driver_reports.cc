@@ -79,8 +79,12 @@ absl::StatusOr<InventoryNode> ParseNvidiaSmiQuery(absl::string_view text) {
   bool is_cut = false;
   bool in_memory = false;
   bool in_mig_mode = false;
+  int num_attached = 0;  // As the head says; 0: it is not there.
+  int num_described = 0;
   const auto end_gpu = [&] {
-    if (!name.empty()) CountNamed(is_cut ? NameInMigMode(name) : name, node);
+    if (name.empty()) return;
+    CountNamed(is_cut ? NameInMigMode(name) : name, node);
+    ++num_described;
     name.clear();
     is_cut = false;
   };
@@ -90,6 +94,8 @@ absl::StatusOr<InventoryNode> ParseNvidiaSmiQuery(absl::string_view text) {
     if (field.key.empty()) {
       in_memory = title == "FB Memory Usage";
       in_mig_mode = title == "MIG Mode";
+    } else if (field.key == "attached gpus") {
+      if (!absl::SimpleAtoi(field.value, &num_attached)) num_attached = 0;
     } else if (field.key == "product name") {
       end_gpu();
       name = std::string(field.value);
@@ -100,6 +106,12 @@ absl::StatusOr<InventoryNode> ParseNvidiaSmiQuery(absl::string_view text) {
     }
   }
   end_gpu();
+  // People quote the first GPU alone. One that is lost has no name.
+  if (num_described < num_attached) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "describes ", num_described, " of ", num_attached,
+        " attached GPUs; expected the whole output of nvidia-smi -q"));
+  }
   return CheckedNode(std::move(node), "nvidia-smi -q");
 }
 

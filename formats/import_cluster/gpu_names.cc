@@ -19,6 +19,9 @@ namespace {
 // one card.
 constexpr double kMemoryTolerance = 0.08;
 
+// The end of a name that a table has cut short.
+constexpr absl::string_view kCut = "...";
+
 // Keeps letters and digits, in lower case, and drops the maker's names.
 std::string Core(absl::string_view name) {
   std::string core;
@@ -74,12 +77,16 @@ bool FitsMemory(const CatalogueDevice& device, double bytes) {
 
 GpuMatch MatchGpu(absl::string_view name, double memory_bytes) {
   const std::string core = Core(name);
+  const bool is_cut = absl::EndsWith(name, kCut);
   GpuMatch match;
   const CatalogueDevice* called = nullptr;
   for (const CatalogueDevice& device : DeviceCatalogue()) {
     if (core.empty()) break;
     const bool is_called = IsCalled(device, core);
-    if (is_called) called = &device;
+    // "RTX 2080" may be another card than the catalogue's RTX-2080-Ti.
+    if (is_called && !is_cut && !BeginsWith(device.device.type, core)) {
+      called = &device;
+    }
     if (!is_called && !IsVariant(device, core)) continue;
     if (!FitsMemory(device, memory_bytes)) continue;
     if (match.device == nullptr || is_called) {
@@ -98,7 +105,7 @@ GpuMatch MatchGpu(absl::string_view name, double memory_bytes) {
 
 std::string CompleteGpuName(absl::string_view name, double memory_bytes) {
   absl::string_view start = name;
-  if (!absl::ConsumeSuffix(&start, "...")) return std::string(name);
+  if (!absl::ConsumeSuffix(&start, kCut)) return std::string(name);
   std::string core = Core(start);
   // The unit of the memory may be cut in half: "A100 80G...".
   if (absl::EndsWith(core, "0g")) core.pop_back();

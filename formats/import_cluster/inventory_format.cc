@@ -9,10 +9,12 @@
 namespace tangram {
 namespace {
 
-// Kubernetes' JSON has "apiVersion" near its start or end. Slurm's holds its
-// nodes under "nodes" or "sinfo".
+// Kubernetes' JSON has "apiVersion" near its start or end; what its API gives
+// to clients may lack it. Slurm's holds its nodes under "nodes" or "sinfo".
 std::optional<InventoryFormat> DetectJson(absl::string_view text) {
-  if (absl::StrContains(text, "\"apiVersion\"")) {
+  if (absl::StrContains(text, "\"apiVersion\"") ||
+      (absl::StrContains(text, "\"items\"") &&
+       absl::StrContains(text, "\"metadata\""))) {
     return InventoryFormat::kKubernetes;
   }
   if (absl::StrContains(text, "\"nodes\"") ||
@@ -26,8 +28,10 @@ std::optional<InventoryFormat> DetectJson(absl::string_view text) {
 
 // Detects the texts that tools of drivers print for people.
 std::optional<InventoryFormat> DetectDriverLine(absl::string_view line) {
+  // Drivers from 610 on tell two versions, of which one is KMD's.
   if (absl::StrContains(line, "NVIDIA-SMI") &&
-      absl::StrContains(line, "Driver Version")) {
+      (absl::StrContains(line, "Driver Version") ||
+       absl::StrContains(line, "KMD Version"))) {
     return InventoryFormat::kNvidiaSmiTable;
   }
   if (absl::StrContains(line, "NVSMI LOG")) {
@@ -40,7 +44,8 @@ std::optional<InventoryFormat> DetectDriverLine(absl::string_view line) {
   }
   if (absl::StartsWith(line, "GPU 0: ")) return InventoryFormat::kNvidiaSmiList;
   if (absl::StrContains(line, "memory.total") ||
-      (absl::StrContains(line, ",") && absl::StartsWith(line, "name"))) {
+      (absl::StrContains(line, ",") && absl::StartsWith(line, "name")) ||
+      absl::StrContains(line, "uuid, name,")) {
     return InventoryFormat::kNvidiaSmiCsv;
   }
   if (absl::StrContains(line, "ROCm System Management Interface") ||

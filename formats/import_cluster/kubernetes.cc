@@ -64,12 +64,14 @@ int CountOf(const json& value) {
   return is_count && count >= 0 && count <= kMaxGpusPerNode ? count : 0;
 }
 
+// A node without conditions is written by hand.
 bool IsReady(const json& node) {
-  return absl::c_any_of(Elements(At(node, {"status", "conditions"})),
-                        [](const json& condition) {
-                          return TextOf(At(condition, {"type"})) == "Ready" &&
-                                 TextOf(At(condition, {"status"})) == "True";
-                        });
+  const auto& conditions = At(node, {"status", "conditions"});
+  if (conditions.is_null()) return true;
+  return absl::c_any_of(Elements(conditions), [](const json& condition) {
+    return TextOf(At(condition, {"type"})) == "Ready" &&
+           TextOf(At(condition, {"status"})) == "True";
+  });
 }
 
 // Adds the slices of a node that has them beside whole GPUs, or alone.

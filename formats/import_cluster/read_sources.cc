@@ -125,7 +125,8 @@ class Reader {
     TANGRAM_ASSIGN_OR_RETURN(InventoryNode node, std::move(read));
     if (source.scope.empty()) {
       return absl::InvalidArgumentError(
-          "does not say of which node it is; expected NODE=FILE");
+          "does not say of which node it is; expected NODE=FILE, such as "
+          "node1=FILE");
     }
     TANGRAM_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                              ExpandHostlist(source.scope));

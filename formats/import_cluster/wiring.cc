@@ -151,7 +151,8 @@ absl::Status SetWiring(absl::Span<const ScopedTopology> topologies,
       groups = FindGroups(scoped.scope, draft);
     } else if (draft.groups.size() != 1) {
       groups = absl::InvalidArgumentError(
-          "does not say of which node it is; expected NODE=FILE");
+          "does not say of which node it is; expected NODE=FILE, such as "
+          "node1=FILE");
     }
     if (IsOfOtherNodes(groups.status(), scoped.source, draft)) continue;
     if (!groups.ok()) {

@@ -10,7 +10,7 @@ import { axeViolations, launch, open, Workshop } from "./browser.mjs";
 const workshop = new Workshop(process.env.TANGRAM, process.env.SOURCE);
 const JOB = [
   "--cluster", workshop.cluster("c1-compute-het"), "--nodes", "t4=1,v100=1",
-  "--model", "gpt3-1.3b", "--layers", "6", "--global-batch", "32",
+  "--model", "gpt3-1.3b", "--layers", "12", "--global-batch", "32",
   "--runtime", "any", "--quiet",
 ];
 const PAGE_BYTES = 90_000;
@@ -80,7 +80,7 @@ async function tooltip(page) {
 }
 
 pageTest("shows every section", () => single, {}, async (page) => {
-  assert.equal(await page.title(), "gpt3-1.3b (6 layers) on c1-compute-het · Tangram");
+  assert.equal(await page.title(), "gpt3-1.3b (12 layers) on c1-compute-het · Tangram");
   for (const id of ["summary", "cluster", "cut", "schedule", "memory", "search", "assumptions"]) {
     assert.ok(await page.locator(`section#${id}`).isVisible(), id);
   }
@@ -218,7 +218,7 @@ pageTest("goes from pass to pass with keys", () => single, {}, async (page) => {
 
 pageTest("explains GPUs and stages to pointer and keys", () => single, {}, async (page) => {
   await page.locator(".gpu").first().hover();
-  assert.match(await tooltip(page), /t4-0, GPU 0[^]*stage 0/);
+  assert.match(await tooltip(page), /t4-0, GPU 0[^]*stage \d/);
   await page.keyboard.press("Escape");
   assert.equal(await tooltip(page), null);
 

@@ -40,6 +40,15 @@ def copy_with_libraries(path, root):
             shutil.copy(os.path.realpath(file), target)
 
 
+def make_packages(folder):
+    """Makes the packages in a folder. Returns their paths by name."""
+    # Less compression takes less time.
+    run("cpack", "--config", os.path.join(BUILD, "CPackConfig.cmake"),
+        "-B", folder, "-D", "CPACK_DEBIAN_COMPRESSION_TYPE=gzip")
+    return {os.path.basename(path).split("_")[0]: path
+            for path in glob.glob(folder + "/*.deb")}
+
+
 def bare_root(root):
     """What dpkg and its scripts need, and nothing of Tangram."""
     for program in ("/bin/sh", "/usr/bin/dpkg", "/usr/bin/dpkg-deb",
@@ -63,11 +72,7 @@ class DebTest(harness.Folder):
         super().setUpClass()
         made = tempfile.TemporaryDirectory()
         cls.addClassCleanup(made.cleanup)
-        # Less compression takes less time.
-        run("cpack", "--config", os.path.join(BUILD, "CPackConfig.cmake"),
-            "-B", made.name, "-D", "CPACK_DEBIAN_COMPRESSION_TYPE=gzip")
-        cls.debs = {os.path.basename(path).split("_")[0]: path
-                    for path in glob.glob(made.name + "/*.deb")}
+        cls.debs = make_packages(made.name)
 
     def contents(self, name):
         return set(re.findall(r" \./(\S*[^/\s])$",

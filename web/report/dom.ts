@@ -77,6 +77,12 @@ export interface Column {
   isNumber?: boolean;
 }
 
+// Longer cells may wrap.
+const MAX_SHORT_CELL = 16;
+
+const shortness = (cell: string | Node) =>
+  typeof cell === "string" && cell.length <= MAX_SHORT_CELL ? "short" : undefined;
+
 // Leaves out columns without a filled cell.
 export function table(
   caption: string,
@@ -112,7 +118,7 @@ export function table(
           el(
             "tr",
             {},
-            ...cells(row, (cell, c) => el("td", { class: alignment(c) }, cell)),
+            ...cells(row, (cell, c) => el("td", { class: alignment(c) ?? shortness(cell) }, cell)),
           ),
         ),
       ),

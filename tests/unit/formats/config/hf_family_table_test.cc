@@ -68,6 +68,12 @@ INSTANTIATE_TEST_SUITE_P(
             "num_key_value_heads": 32, "intermediate_size": 8192,
             "vocab_size": 32064})",
                    3'821'079'552},
+        Checkpoint{"Mpt7b", R"({"model_type": "mpt", "d_model": 4096,
+            "n_layers": 32, "n_heads": 32, "expansion_ratio": 4,
+            "max_seq_len": 2048, "no_bias": true, "learned_pos_emb": true,
+            "attn_config": {"alibi": true, "attn_type": "multihead_attention"},
+            "vocab_size": 50432})",
+                   6'649'286'656},
         Checkpoint{"GptJ", R"({"model_type": "gptj", "n_embd": 4096,
             "n_layer": 28, "n_head": 16, "rotary_dim": 64,
             "tie_word_embeddings": false, "vocab_size": 50400})",
@@ -141,6 +147,12 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Mixtures, HfCheckpointTest,
     ::testing::Values(
+        Checkpoint{"Dbrx", R"({"model_type": "dbrx", "d_model": 6144,
+            "n_layers": 40, "n_heads": 48, "max_seq_len": 32768,
+            "attn_config": {"kv_n_heads": 8, "rope_theta": 500000},
+            "ffn_config": {"ffn_hidden_size": 10752, "moe_num_experts": 16,
+            "moe_top_k": 4}, "vocab_size": 100352})",
+                   131'596'523'520},
         // 108,641,793,536 less the vision part, 871,932,416.
         Checkpoint{"Llama4Scout", R"({"model_type": "llama4",
             "text_config": {"model_type": "llama4_text", "hidden_size": 5120,
@@ -292,6 +304,31 @@ TEST(HfModelTest, RefusesFieldsOfLayersThatAreNotModelled) {
   }
   EXPECT_THAT(Read(Plain(R"("model_type": "llama",)", R"(, "hc_mult": 0)")),
               IsOk());
+}
+
+// Their type and all their fields are those of a plain decoder.
+TEST(HfModelTest, RefusesDraftModelsByTheirClass) {
+  for (const char* const name :
+       {"LlamaForCausalLMEagle3", "DFlashDraftModel", "MedusaModel"}) {
+    EXPECT_THAT(
+        Read(Plain(absl::StrCat(R"("model_type": "qwen3", "architectures": [")",
+                                name, R"("],)"),
+                   "")),
+        StatusIs(absl::StatusCode::kUnimplemented,
+                 AllOf(HasSubstr("a draft model"),
+                       HasSubstr("nearest family is qwen3"))));
+  }
+}
+
+// The language model of the first LLaVA is in no part of its own.
+TEST(HfModelTest, PlansTheDecoderOfLlava) {
+  ASSERT_OK_AND_ASSIGN(const HfModel read, Read(Plain(R"("model_type": "llava",
+                     "mm_vision_tower": "clip", "mm_hidden_size": 1024,)",
+                                                      "")));
+  ASSERT_OK_AND_ASSIGN(const HfModel llama,
+                       Read(Plain(R"("model_type": "llama",)", "")));
+  EXPECT_EQ(read.model.layers, llama.model.layers);
+  EXPECT_THAT(Unplanned(read), ElementsAre("all but the language model"));
 }
 
 TEST(HfModelTest, RefusesDiffusionModelsWithoutAnAdviceForDecoders) {

@@ -39,6 +39,16 @@ TEST(NvidiaSmiQueryTest, ReadsNamesMemoryAndMigMode) {
   EXPECT_EQ(DetectFormat(kText), InventoryFormat::kNvidiaSmiQuery);
 }
 
+TEST(NvidiaSmiQueryTest, RefusesAQuotedPart) {
+  EXPECT_THAT(
+      ParseNvidiaSmiQuery("NVSMI LOG\nAttached GPUs       : 4\n"
+                          "GPU 00000000:19:00.0\n"
+                          "    Product Name    : NVIDIA TITAN RTX\n"),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("describes 1 of 4 attached GPUs; expected the whole "
+                         "output of nvidia-smi -q")));
+}
+
 TEST(NvidiaSmiRowsTest, ReadsRowsWithoutTitles) {
   constexpr char kRows[] =
       "NVIDIA H100 80GB HBM3, 81559 MiB\nNVIDIA H100 80GB HBM3, 81559 MiB\n";

@@ -17,6 +17,7 @@ void Hints(const char* text, const char* hint) {
 TEST(HintForTest, SaysWhatToPrintInstead) {
   Hints("Name: a\nLabels:  kubernetes.io/arch=amd64\n",
         "kubectl describe; expected kubectl get nodes -o json");
+  Hints("Name: a\nLabels:  amd.com/gpu.cu-count=40\n", "kubectl describe");
   Hints("NAME   STATUS   ROLES    AGE\na  Ready  <none>  12d\n",
         "table of kubectl; expected kubectl get nodes");
   Hints("NAME  NODE  DRIVER  POOL  AGE\n",

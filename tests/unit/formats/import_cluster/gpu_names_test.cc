@@ -34,6 +34,14 @@ TEST(MatchGpuTest, TellsVariantsByMemory) {
   EXPECT_EQ(TypeOf("v100", 16384), "V100-16");
 }
 
+// Driver 595 cuts the name of an RTX 2080 SUPER to this.
+TEST(MatchGpuTest, TakesNoCardForAnotherOfTheSameBeginning) {
+  EXPECT_EQ(TypeOf("NVIDIA GeForce RTX 2080 ...", 8192), "");
+  EXPECT_EQ(TypeOf("NVIDIA GeForce RTX 2080", 8192), "");
+  EXPECT_EQ(TypeOf("NVIDIA GeForce RTX 2080 ...", 11264), "RTX-2080-Ti");
+  EXPECT_EQ(TypeOf("NVIDIA H100 80GB HBM3", 40448), "H100");
+}
+
 TEST(MatchGpuTest, ListsWhatElseANameMayMean) {
   EXPECT_EQ(TypeOf("a100"), "A100-80");
   EXPECT_THAT(MatchGpu("a100", 0).others, Contains("A100-40-PCIe"));

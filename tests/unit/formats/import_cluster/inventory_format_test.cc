@@ -20,6 +20,13 @@ TEST(DetectFormatTest, KnowsEachFormatByItsLooks) {
             InventoryFormat::kGpuTopology);
   EXPECT_EQ(DetectFormat("[1,0]<stdout>:# size count time algbw busbw\n"),
             InventoryFormat::kNcclTests);
+  EXPECT_EQ(DetectFormat("| NVIDIA-SMI 610.62    KMD Version: 610.62    CUDA "
+                         "UMD Version: 13.3 |"),
+            InventoryFormat::kNvidiaSmiTable);
+  EXPECT_EQ(DetectFormat("uuid, name, vbios_version, memory.used [MiB]"),
+            InventoryFormat::kNvidiaSmiCsv);
+  EXPECT_EQ(DetectFormat(R"({"items": [{"metadata": {"name": "n1"}}]})"),
+            InventoryFormat::kKubernetes);
   EXPECT_EQ(DetectFormat("name: c1\n"), std::nullopt);
   EXPECT_EQ(DetectFormat(""), std::nullopt);
 }

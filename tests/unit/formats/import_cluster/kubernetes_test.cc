@@ -48,6 +48,14 @@ TEST(ParseKubernetesNodesTest, ReadsLabelsAndWhatCanBeAllocated) {
   EXPECT_EQ(node.network_block, "eu-1a");
 }
 
+TEST(ParseKubernetesNodesTest, TakesNodesWithoutConditionsAsReady) {
+  const InventoryNode node = Parse(R"({"items": [{"metadata": {"name": "n1",
+      "labels": {"nvidia.com/gpu.product": "Tesla-T4"}},
+      "status": {"allocatable": {"nvidia.com/gpu": "4"}}}]})");
+  EXPECT_EQ(node.unusable, "");
+  EXPECT_EQ(node.gpus[0].count, 4);
+}
+
 TEST(ParseKubernetesNodesTest, PrefersTheNearestTopologyLabel) {
   const std::string leaf =
       absl::StrCat(kT4, R"(, "network.topology.nvidia.com/leaf": "leaf7")");
