@@ -4,6 +4,7 @@
 #include "cli/args/request.h"
 #include "cli/commands/commands.h"
 #include "cli/files/output_files.h"
+#include "cli/print/done_json.h"
 #include "cli/print/table.h"
 #include "common/base/format.h"
 #include "common/base/status_macros.h"
@@ -32,6 +33,18 @@ CommandResult Run(const ExportProfileOptions& options, Console& console) {
   }
   TANGRAM_RETURN_IF_ERROR(files.Write());
   const int count = static_cast<int>(exported.files.size());
+  if (console.format == OutputFormat::kJson) {
+    DoneAnswer answer{.done = "written",
+                      .what = "file",
+                      .count = count,
+                      .notes = exported.notes};
+    for (const ProfileFile& file : exported.files) {
+      answer.names.push_back(
+          absl::StrCat(options.output_folder, "/", file.name));
+    }
+    PrintDoneAsJson(answer, console);
+    return ExitCode::kOk;
+  }
   console.out << "wrote " << FormatItems(count, "file") << " into "
               << options.output_folder << "\n";
   for (const std::string& note : exported.notes) {

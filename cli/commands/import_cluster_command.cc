@@ -14,6 +14,7 @@
 #include "cli/files/input_file.h"
 #include "cli/files/output_files.h"
 #include "cli/files/plan_files.h"
+#include "cli/print/answer_json.h"
 #include "cli/print/print_islands.h"
 #include "cli/print/table.h"
 #include "common/base/field_error.h"
@@ -127,6 +128,20 @@ absl::StatusOr<ClusterImportOptions> MakeOptions(
   return options;
 }
 
+// Returns the nodes of each group, as indices.
+std::vector<std::vector<int>> NodesByGroup(const Cluster& cluster) {
+  std::vector<std::vector<int>> nodes(cluster.groups.size());
+  for (size_t n = 0; n < cluster.nodes.size(); ++n) {
+    nodes[cluster.nodes[n].group].push_back(static_cast<int>(n));
+  }
+  return nodes;
+}
+
+// Returns the bytes a second between nodes of group `g`, 0 with one node.
+double BetweenNodes(const Cluster& cluster, size_t g, size_t num_nodes) {
+  return num_nodes > 1 ? cluster.links[g][g].bandwidth_bytes_per_s : 0;
+}
+
 Table GroupTable(const Cluster& cluster) {
   Table table({{"group"},
                {"GPU"},
@@ -134,22 +149,16 @@ Table GroupTable(const Cluster& cluster) {
                {"nodes"},
                {"inside node", Table::kRight},
                {"between nodes", Table::kRight}});
-  for (size_t g = 0; g < cluster.groups.size(); ++g) {
-    std::vector<int> nodes;
-    for (size_t n = 0; n < cluster.nodes.size(); ++n) {
-      if (cluster.nodes[n].group == static_cast<int>(g)) {
-        nodes.push_back(static_cast<int>(n));
-      }
-    }
+  const std::vector<std::vector<int>> groups = NodesByGroup(cluster);
+  for (size_t g = 0; g < groups.size(); ++g) {
+    const std::vector<int>& nodes = groups[g];
     const Node& node = cluster.nodes[nodes.front()];
-    table.AddRow(
-        {cluster.groups[g], node.device.type,
-         absl::StrCat(nodes.size(), " x ", node.num_gpus),
-         NodesLabel(cluster, nodes),
-         FormatBandwidth(node.intra_node.bandwidth_bytes_per_s),
-         nodes.size() > 1
-             ? FormatBandwidth(cluster.links[g][g].bandwidth_bytes_per_s)
-             : ""});
+    const double between = BetweenNodes(cluster, g, nodes.size());
+    table.AddRow({cluster.groups[g], node.device.type,
+                  absl::StrCat(nodes.size(), " x ", node.num_gpus),
+                  NodesLabel(cluster, nodes),
+                  FormatBandwidth(node.intra_node.bandwidth_bytes_per_s),
+                  between > 0 ? FormatBandwidth(between) : ""});
   }
   return table;
 }
@@ -192,6 +201,41 @@ void PrintSummary(const ImportedCluster& imported, int width,
   PrintAssumedLinks(cluster, width, out);
 }
 
+// Returns the groups of the table as JSON.
+nlohmann::ordered_json GroupsJson(const Cluster& cluster) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  const std::vector<std::vector<int>> groups = NodesByGroup(cluster);
+  for (size_t g = 0; g < groups.size(); ++g) {
+    nlohmann::ordered_json names = nlohmann::ordered_json::array();
+    for (const int n : groups[g]) names.push_back(cluster.nodes[n].name);
+    const Node& node = cluster.nodes[groups[g].front()];
+    list.push_back(
+        {{"group", cluster.groups[g]},
+         {"gpu", node.device.type},
+         {"gpus_per_node", node.num_gpus},
+         {"nodes", names},
+         {"intra_node_bytes_per_s", node.intra_node.bandwidth_bytes_per_s},
+         {"inter_node_bytes_per_s",
+          BetweenNodes(cluster, g, groups[g].size())}});
+  }
+  return list;
+}
+
+// Prints the summary as tangram.import_cluster/v1 (docs/json.md).
+void PrintImportedAsJson(const ImportedCluster& imported, bool with_file,
+                         Console& console) {
+  nlohmann::ordered_json json = {
+      {"format_version", "tangram.import_cluster/v1"},
+      {"cluster", imported.cluster.name},
+      {"gpus", imported.cluster.num_gpus()},
+      {"groups", GroupsJson(imported.cluster)},
+      {"notes", imported.notes},
+      {"left_out", SkippedByReason(imported.skipped)},
+      {"assumptions", AssumptionsJson(imported.cluster)}};
+  if (with_file) json["file"] = imported.yaml;
+  PrintJson(json, console);
+}
+
 }  // namespace
 
 CommandResult Run(const ImportClusterOptions& options, Console& console) {
@@ -205,15 +249,16 @@ CommandResult Run(const ImportClusterOptions& options, Console& console) {
                            ReadSources(options.inputs));
   TANGRAM_ASSIGN_OR_RETURN(const ImportedCluster imported,
                            ImportCluster(sources, import_options));
-  if (to_standard_output) {
-    console.out << imported.yaml;
-    PrintSummary(imported, console.width, console.err);
+  OutputFiles output;
+  if (!to_standard_output) output.Add(options.output_file, imported.yaml);
+  TANGRAM_RETURN_IF_ERROR(output.Write());
+  if (console.format == OutputFormat::kJson) {
+    PrintImportedAsJson(imported, to_standard_output, console);
     return ExitCode::kOk;
   }
-  OutputFiles output;
-  output.Add(options.output_file, imported.yaml);
-  TANGRAM_RETURN_IF_ERROR(output.Write());
-  PrintSummary(imported, console.width, console.out);
+  if (to_standard_output) console.out << imported.yaml;
+  PrintSummary(imported, console.width,
+               to_standard_output ? console.err : console.out);
   return ExitCode::kOk;
 }
 

@@ -9,6 +9,7 @@
 #include "cli/files/input_file.h"
 #include "cli/files/output_files.h"
 #include "cli/files/plan_files.h"
+#include "cli/print/answer_json.h"
 #include "cli/print/table.h"
 #include "common/base/format.h"
 #include "common/base/status_macros.h"
@@ -28,17 +29,35 @@ std::string Count(double count) {
   return FormatThousands(static_cast<int64_t>(count));
 }
 
-std::string Layers(const ModelSpec& model) {
+struct LayerCounts {
+  int all = 0;  // Without embedding and head.
   int experts = 0;
   int mamba = 0;
+};
+
+LayerCounts CountLayers(const ModelSpec& model) {
+  LayerCounts counts{.all = model.num_layers() - 2};
   for (const LayerSpec& layer : model.layers) {
-    experts += layer.is_moe() ? 1 : 0;
-    mamba += layer.is_mamba() ? 1 : 0;
+    counts.experts += layer.is_moe() ? 1 : 0;
+    counts.mamba += layer.is_mamba() ? 1 : 0;
   }
-  std::string text = absl::StrCat(model.num_layers() - 2, " layers");
+  return counts;
+}
+
+// Returns the parameters of the file, those that are not planned too.
+double TotalParameters(const ModelSpec& model,
+                       const std::vector<UnplannedPart>& parts) {
+  double total = ParameterCount(model);
+  for (const UnplannedPart& part : parts) total += part.parameters;
+  return total;
+}
+
+std::string Layers(const ModelSpec& model) {
+  const LayerCounts counts = CountLayers(model);
+  std::string text = absl::StrCat(counts.all, " layers");
   const char* of_them = " of them";
-  for (const auto& [count, what] :
-       {std::pair(experts, " with experts"), std::pair(mamba, " of Mamba")}) {
+  for (const auto& [count, what] : {std::pair(counts.experts, " with experts"),
+                                    std::pair(counts.mamba, " of Mamba")}) {
     if (count == 0) continue;
     absl::StrAppend(&text, ", ", count, of_them, what);
     of_them = "";
@@ -48,10 +67,9 @@ std::string Layers(const ModelSpec& model) {
 
 std::string Summary(const ModelSpec& model,
                     const std::vector<UnplannedPart>& parts, int width) {
-  double total = ParameterCount(model);
-  for (const UnplannedPart& part : parts) total += part.parameters;
-  std::string text = absl::StrCat(model.name, ": ", Count(total),
-                                  " parameters, ", Layers(model), "\n");
+  std::string text =
+      absl::StrCat(model.name, ": ", Count(TotalParameters(model, parts)),
+                   " parameters, ", Layers(model), "\n");
   for (const UnplannedPart& part : parts) {
     const std::string count =
         part.parameters == 0
@@ -65,7 +83,8 @@ std::string Summary(const ModelSpec& model,
 }
 
 // Says that the file lacks what changes no plan, but what a launch trains.
-std::string DetailsNote(const ModelSpec& model, int width) {
+// Empty if it lacks nothing.
+std::string DetailsNote(const ModelSpec& model) {
   const ModelDetails in_file = {
       .attention_dropout = model.details.attention_dropout,
       .hidden_dropout = model.details.hidden_dropout,
@@ -73,11 +92,30 @@ std::string DetailsNote(const ModelSpec& model, int width) {
       .no_positions = model.details.no_positions,
       .unplanned = model.details.unplanned};
   if (model.details == in_file) return "";
-  return WrapText(
-      "not in the file: rotary positions, epsilon of norms and soft caps, "
-      "which "
-      "exports use; plan with config.json itself to keep them",
-      /*indent=*/2, width);
+  return "not in the file: rotary positions, epsilon of norms and soft caps, "
+         "which exports use; plan with config.json itself to keep them";
+}
+
+// Prints the summary as tangram.import_model/v1 (docs/json.md). `yaml` is null
+// if it is written to a file.
+void PrintSummaryAsJson(const HfModel& read, const std::string* yaml,
+                        Console& console) {
+  const LayerCounts layers = CountLayers(read.model);
+  nlohmann::ordered_json parts = nlohmann::ordered_json::array();
+  for (const UnplannedPart& part : read.unplanned) {
+    parts.push_back({{"what", part.what}, {"parameters", part.parameters}});
+  }
+  nlohmann::ordered_json json = {
+      {"format_version", "tangram.import_model/v1"},
+      {"model", read.model.name},
+      {"parameters", TotalParameters(read.model, read.unplanned)},
+      {"layers", layers.all},
+      {"expert_layers", layers.experts},
+      {"mamba_layers", layers.mamba},
+      {"not_planned", parts},
+      {"note", DetailsNote(read.model)}};
+  if (yaml != nullptr) json["file"] = *yaml;
+  PrintJson(json, console);
 }
 
 }  // namespace
@@ -105,18 +143,17 @@ CommandResult Run(const ImportModelOptions& options, Console& console) {
   TANGRAM_ASSIGN_OR_RETURN(std::string yaml, ModelToYaml(model));
   yaml =
       absl::StrCat("# Made by tangram import model from ", name, ".\n", yaml);
-  const std::string summary =
-      absl::StrCat(Summary(model, read.unplanned, console.width),
-                   DetailsNote(model, console.width));
-  if (to_standard_output) {
-    console.out << yaml;
-    console.err << summary;
+  OutputFiles output;
+  if (!to_standard_output) output.Add(options.output_file, yaml);
+  TANGRAM_RETURN_IF_ERROR(output.Write());
+  if (console.format == OutputFormat::kJson) {
+    PrintSummaryAsJson(read, to_standard_output ? &yaml : nullptr, console);
     return ExitCode::kOk;
   }
-  OutputFiles output;
-  output.Add(options.output_file, yaml);
-  TANGRAM_RETURN_IF_ERROR(output.Write());
-  console.out << summary;
+  if (to_standard_output) console.out << yaml;
+  (to_standard_output ? console.err : console.out)
+      << Summary(model, read.unplanned, console.width)
+      << WrapText(DetailsNote(model), /*indent=*/2, console.width);
   return ExitCode::kOk;
 }
 

@@ -7,6 +7,7 @@
 #include "cli/files/input_file.h"
 #include "cli/files/output_files.h"
 #include "cli/files/plan_files.h"
+#include "cli/print/answer_json.h"
 #include "cli/print/table.h"
 #include "common/base/status_macros.h"
 #include "formats/config/model_file.h"
@@ -65,14 +66,26 @@ CommandResult Run(const ImportProfileOptions& options, Console& console) {
       const ImportResult result,
       ImportProfile(options.format, files, import_options));
   const std::string json = ProfileToJson(result.profile);
+  OutputFiles output;
+  if (!to_standard_output) output.Add(options.output_file, json);
+  TANGRAM_RETURN_IF_ERROR(output.Write());
+  if (console.format == OutputFormat::kJson) {
+    nlohmann::ordered_json answer = {
+        {"format_version", "tangram.import_profile/v1"},
+        {"device", result.profile.device},
+        {"layers", result.profile.entries.size()},
+        {"collectives", result.profile.collectives.size()},
+        {"links", result.profile.links.size()},
+        {"notes", result.notes}};
+    if (to_standard_output) answer["file"] = json;
+    PrintJson(answer, console);
+    return ExitCode::kOk;
+  }
   if (to_standard_output) {
     console.out << json;
     PrintNotes(result.notes, console.width, console.err);
     return ExitCode::kOk;
   }
-  OutputFiles output;
-  output.Add(options.output_file, json);
-  TANGRAM_RETURN_IF_ERROR(output.Write());
   console.out << result.profile.device << ": " << result.profile.entries.size()
               << " layers and operators, " << result.profile.collectives.size()
               << " collectives and transfers, " << result.profile.links.size()

@@ -15,10 +15,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-void PrintAsJson(const Cluster& cluster, const std::vector<Island>& islands,
+void PrintAsJson(const Cluster& cluster, const IslandSet& set,
                  Console& console) {
   Json list = Json::array();
-  for (const Island& island : islands) {
+  for (const Island& island : set.islands) {
     Json nodes = Json::array();
     for (const int node : island.nodes) {
       nodes.push_back(cluster.nodes[node].name);
@@ -36,17 +36,12 @@ void PrintAsJson(const Cluster& cluster, const std::vector<Island>& islands,
           spec.num_nodes > 1 ? spec.inter_node.bandwidth_bytes_per_s : 0},
          {"reason", island.reason}});
   }
-  Json assumptions = Json::array();
-  for (const Assumption& assumption : cluster.assumptions) {
-    assumptions.push_back({{"field", assumption.field},
-                           {"value", assumption.value},
-                           {"source", assumption.source}});
-  }
   PrintJson({{"format_version", "tangram.islands/v1"},
              {"cluster", cluster.name},
              {"gpus", cluster.num_gpus()},
              {"islands", list},
-             {"assumptions", assumptions}},
+             {"assumptions", AssumptionsJson(cluster)},
+             {"notes", set.notes}},
             console);
 }
 
@@ -64,7 +59,7 @@ CommandResult Run(const IslandsOptions& options, Console& console) {
   const std::vector<Island>& islands = set.islands;
 
   if (console.format == OutputFormat::kJson) {
-    PrintAsJson(cluster, islands, console);
+    PrintAsJson(cluster, set, console);
     return ExitCode::kOk;
   }
   console.out << Styled(console, Style::kBold, cluster.name) << ": "

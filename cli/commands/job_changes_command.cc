@@ -1,10 +1,11 @@
-// The commands that change, delete and wait for jobs.
+// The commands that cancel, change, delete and wait for jobs.
 #include <chrono>
 #include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands/commands.h"
+#include "cli/print/done_json.h"
 #include "cli/print/job_text.h"
 #include "cli/remote/job_calls.h"
 #include "common/base/status_macros.h"
@@ -13,6 +14,10 @@ namespace tangram {
 namespace {
 
 void PrintState(const v1::Job& job, Console& console) {
+  if (console.format == OutputFormat::kJson) {
+    PrintJobsAsJson({job}, console);
+    return;
+  }
   console.out << "job " << job.job_id() << ": " << JobStateText(job) << "\n";
 }
 
@@ -55,12 +60,29 @@ absl::StatusOr<v1::UpdateJobRequest> UpdateOf(const UpdateJobOptions& options) {
 
 }  // namespace
 
+CommandResult Run(const CancelJobOptions& options, Console& console) {
+  TANGRAM_ASSIGN_OR_RETURN(const v1::Job job,
+                           CancelJob(options.coordinator, options.job_id,
+                                     StopCondition(std::nullopt)));
+  PrintState(job, console);
+  return ExitCode::kOk;
+}
+
 CommandResult Run(const DeleteJobOptions& options, Console& console) {
   for (const std::string& id : options.job_ids) {
     TANGRAM_RETURN_IF_ERROR(DeleteJob(options.coordinator, id,
                                       options.allow_missing,
                                       StopCondition(std::nullopt)));
-    console.out << "deleted job " << id << "\n";
+    if (console.format == OutputFormat::kText) {
+      console.out << "deleted job " << id << "\n";
+    }
+  }
+  if (console.format == OutputFormat::kJson) {
+    PrintDoneAsJson({.done = "deleted",
+                     .what = "job",
+                     .count = static_cast<int64_t>(options.job_ids.size()),
+                     .names = options.job_ids},
+                    console);
   }
   return ExitCode::kOk;
 }

@@ -7,7 +7,7 @@
 #include "cli/commands/commands.h"
 #include "cli/files/plan_files.h"
 #include "cli/files/trace_file.h"
-#include "cli/print/answer_json.h"
+#include "cli/print/done_json.h"
 #include "cli/print/job_text.h"
 #include "cli/print/print_plan.h"
 #include "cli/print/progress_mode.h"
@@ -20,15 +20,7 @@ namespace {
 
 void PrintJobs(const std::vector<v1::Job>& jobs, Console& console) {
   if (console.format == OutputFormat::kJson) {
-    nlohmann::ordered_json list = nlohmann::ordered_json::array();
-    for (const v1::Job& job : jobs) {
-      list.push_back({{"job", job.job_id()},
-                      {"state", JobStateText(job)},
-                      {"priority", job.priority()},
-                      {"attempts", job.attempts()},
-                      {"error", job.error().message()}});
-    }
-    PrintJson({{"format_version", "tangram.jobs/v1"}, {"jobs", list}}, console);
+    PrintJobsAsJson(jobs, console);
     return;
   }
   Table table({{"job"},
@@ -113,14 +105,6 @@ CommandResult Run(const TraceJobOptions& options, Console& console) {
                                        StopCondition(std::nullopt)));
   TANGRAM_RETURN_IF_ERROR(
       WriteTrace(trace, options.format, options.output_file, console.out));
-  return ExitCode::kOk;
-}
-
-CommandResult Run(const CancelJobOptions& options, Console& console) {
-  TANGRAM_ASSIGN_OR_RETURN(const v1::Job job,
-                           CancelJob(options.coordinator, options.job_id,
-                                     StopCondition(std::nullopt)));
-  console.out << "job " << job.job_id() << ": " << JobStateText(job) << "\n";
   return ExitCode::kOk;
 }
 

@@ -17,6 +17,8 @@
 #include "cli/files/trace_file.h"
 #include "cli/planning/interrupt.h"
 #include "cli/planning/local_planning.h"
+#include "cli/print/answer_json.h"
+#include "cli/print/done_json.h"
 #include "cli/print/print_plan.h"
 #include "cli/print/table.h"
 #include "cli/remote/job_calls.h"
@@ -51,20 +53,25 @@ absl::Status CheckTrace(const PlanOptions& options) {
   return CheckTraceOutput(options.trace_file);
 }
 
-// Submits the jobs of --prepare-node-loss and prints their names.
-absl::Status Prepare(const PlanOptions& options,
-                     absl::Span<const ReducedRequest> spares,
-                     const PlanningSetup& setup, Console& console) {
-  TANGRAM_ASSIGN_OR_RETURN(
-      const std::vector<std::string> names,
-      PrepareForNodeLoss(spares, setup, StopCondition(options.timeout_s)));
-  if (options.quiet || IsStandardOutput(options.output_file)) {
-    return absl::OkStatus();
+// Submits the jobs of --prepare-node-loss and returns their names.
+absl::StatusOr<std::vector<std::string>> Prepare(
+    const PlanOptions& options, absl::Span<const ReducedRequest> spares,
+    const PlanningSetup& setup) {
+  return PrepareForNodeLoss(spares, setup, StopCondition(options.timeout_s));
+}
+
+void PrintSubmitted(const std::vector<std::string>& names, Console& console) {
+  if (console.format == OutputFormat::kJson) {
+    PrintDoneAsJson({.done = "submitted",
+                     .what = "job",
+                     .count = static_cast<int64_t>(names.size()),
+                     .names = names},
+                    console);
+    return;
   }
   for (const std::string& name : names) {
     console.out << "submitted job " << name << "\n";
   }
-  return absl::OkStatus();
 }
 
 // Carries out --detach: submits the job and does not wait for it.
@@ -73,8 +80,14 @@ CommandResult Submit(const PlanOptions& options, const PlanRequest& request,
                      const PlanningSetup& setup, Console& console) {
   TANGRAM_RETURN_IF_ERROR(
       SubmitPlanJob(request, setup, StopCondition(options.timeout_s)).status());
-  console.out << "submitted job " << options.job_id << "\n";
-  TANGRAM_RETURN_IF_ERROR(Prepare(options, spares, setup, console));
+  std::vector<std::string> names = {options.job_id};
+  const absl::StatusOr<std::vector<std::string>> prepared =
+      Prepare(options, spares, setup);
+  if (prepared.ok()) {
+    names.insert(names.end(), prepared->begin(), prepared->end());
+  }
+  PrintSubmitted(names, console);
+  TANGRAM_RETURN_IF_ERROR(prepared.status());
   return ExitCode::kOk;
 }
 
@@ -119,9 +132,21 @@ absl::Status CheckPlanOutputs(const PlanOptions& options,
 // Carries out --dry-run: prints what planning costs at most.
 CommandResult PrintCost(const PlanRequest& request, const PlanningSetup& setup,
                         Console& console) {
-  TANGRAM_ASSIGN_OR_RETURN(const std::string cost,
-                           DescribeCost(request, setup));
-  console.out << cost << "\n";
+  TANGRAM_ASSIGN_OR_RETURN(const PlanCost cost, CostOf(request, setup));
+  if (console.format == OutputFormat::kText) {
+    console.out << Describe(cost) << "\n";
+    return ExitCode::kOk;
+  }
+  PrintJson({{"format_version", "tangram.cost/v1"},
+             {"layers", cost.num_layers},
+             {"atoms", cost.num_atoms},
+             {"slices", cost.num_slices},
+             {"islands", cost.num_islands},
+             {"microbatch_sizes", cost.num_microbatch_sizes},
+             {"pairs", cost.num_pairs},
+             {"evaluations", cost.num_evaluations},
+             {"bytes", cost.bytes}},
+            console);
   return ExitCode::kOk;
 }
 
@@ -199,7 +224,13 @@ CommandResult Run(const PlanOptions& options, Console& console) {
   if (options.detach) return Submit(options, request, spares, setup, console);
   TANGRAM_ASSIGN_OR_RETURN(const ExitCode code,
                            Plan(options, outputs, request, setup, console));
-  TANGRAM_RETURN_IF_ERROR(Prepare(options, spares, setup, console));
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                           Prepare(options, spares, setup));
+  // The one JSON answer is that of the plan.
+  if (!options.quiet && !IsStandardOutput(options.output_file) &&
+      console.format == OutputFormat::kText) {
+    PrintSubmitted(names, console);
+  }
   return code;
 }
 

@@ -6,6 +6,8 @@
 #include "cli/commands/commands.h"
 #include "cli/files/output_files.h"
 #include "cli/files/plan_files.h"
+#include "cli/print/answer_json.h"
+#include "cli/print/done_json.h"
 #include "cli/print/table.h"
 #include "cli/remote/tenant_calls.h"
 #include "common/base/format.h"
@@ -19,12 +21,43 @@ std::string LimitText(int64_t limit) {
   return limit == 0 ? "none" : FormatThousands(limit);
 }
 
+void PrintUsageAsJson(const v1::TenantUsage& usage, Console& console) {
+  // A limit of 0 is none, and has no field.
+  const auto figure = [](int64_t has, int64_t limit) {
+    nlohmann::ordered_json json = {{"has", has}};
+    if (limit != 0) json["limit"] = limit;
+    return json;
+  };
+  PrintJson({{"format_version", "tangram.tenant/v1"},
+             {"tenant", usage.tenant()},
+             {"unfinished_jobs",
+              figure(usage.unfinished_jobs(), usage.max_unfinished_jobs())},
+             {"ended_jobs", figure(usage.ended_jobs(), usage.max_ended_jobs())},
+             {"stored_bytes",
+              figure(usage.stored_bytes(), usage.max_stored_bytes())}},
+            console);
+}
+
+// Prints "erased 2 jobs".
+void PrintDone(const std::string& done, int64_t num_jobs, Console& console) {
+  if (console.format == OutputFormat::kJson) {
+    PrintDoneAsJson({.done = done, .what = "job", .count = num_jobs}, console);
+    return;
+  }
+  console.out << done << " " << num_jobs << (num_jobs == 1 ? " job" : " jobs")
+              << "\n";
+}
+
 }  // namespace
 
 CommandResult Run(const TenantUsageOptions& options, Console& console) {
   TANGRAM_ASSIGN_OR_RETURN(const v1::TenantUsage usage,
                            GetTenantUsage(options.coordinator, options.tenant,
                                           StopCondition(std::nullopt)));
+  if (console.format == OutputFormat::kJson) {
+    PrintUsageAsJson(usage, console);
+    return ExitCode::kOk;
+  }
   Table table({{"tenant " + usage.tenant()},
                {"has", Table::kRight},
                {"limit", Table::kRight}});
@@ -61,8 +94,7 @@ CommandResult Run(const ExportTenantOptions& options, Console& console) {
   OutputFiles files;
   files.Add(options.output_file, std::move(lines));
   TANGRAM_RETURN_IF_ERROR(files.Write());
-  console.out << "exported " << num_jobs << (num_jobs == 1 ? " job" : " jobs")
-              << "\n";
+  PrintDone("exported", num_jobs, console);
   return ExitCode::kOk;
 }
 
@@ -75,8 +107,7 @@ CommandResult Run(const EraseTenantOptions& options, Console& console) {
   TANGRAM_ASSIGN_OR_RETURN(const int64_t num_jobs,
                            EraseTenant(options.coordinator, options.tenant,
                                        StopCondition(std::nullopt)));
-  console.out << "erased " << num_jobs << (num_jobs == 1 ? " job" : " jobs")
-              << "\n";
+  PrintDone("erased", num_jobs, console);
   return ExitCode::kOk;
 }
 

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/commands/commands.h"
 #include "cli/print/answer_json.h"
+#include "cli/print/done_json.h"
 #include "cli/print/table.h"
 #include "cli/print/worker_text.h"
 #include "cli/remote/coordinator_channel.h"
@@ -109,6 +110,14 @@ CommandResult Run(const ReleaseWorkerOptions& options, Console& console) {
   v1::ReleaseWorkerResponse response;
   TANGRAM_RETURN_IF_ERROR(
       Call(options.coordinator, request, &Stub::ReleaseWorker, response));
+  if (console.format == OutputFormat::kJson) {
+    PrintDoneAsJson({.done = "released",
+                     .what = "worker",
+                     .count = 1,
+                     .names = {options.name}},
+                    console);
+    return ExitCode::kOk;
+  }
   console.out << options.name << " is asked again\n";
   return ExitCode::kOk;
 }

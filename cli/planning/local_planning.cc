@@ -167,11 +167,9 @@ absl::StatusOr<PlanFile> PlanLocally(const PlanRequest& request,
   return file;
 }
 
-absl::StatusOr<std::string> DescribeCost(const PlanRequest& request,
-                                         const PlanningSetup& setup) {
-  TANGRAM_ASSIGN_OR_RETURN(const PlanCost cost,
-                           EstimateCost(request, setup.search));
-  return Describe(cost);
+absl::StatusOr<PlanCost> CostOf(const PlanRequest& request,
+                                const PlanningSetup& setup) {
+  return EstimateCost(request, setup.search);
 }
 
 }  // namespace tangram

@@ -78,6 +78,16 @@ void PrintJson(const Json& json, Console& console) {
               << "\n";
 }
 
+Json AssumptionsJson(const Cluster& cluster) {
+  Json assumptions = Json::array();
+  for (const Assumption& assumption : cluster.assumptions) {
+    assumptions.push_back({{"field", assumption.field},
+                           {"value", assumption.value},
+                           {"source", assumption.source}});
+  }
+  return assumptions;
+}
+
 Json AnswerJson(const AnswerView& view) {
   const PlanResult& result = view.file.result;
   Json answer = {{"format_version", "tangram.answer/v1"},

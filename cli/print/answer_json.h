@@ -11,6 +11,9 @@ namespace tangram {
 // Prints a JSON answer in the layout of plan files.
 void PrintJson(const nlohmann::ordered_json& json, Console& console);
 
+// Returns what is assumed of a cluster, as part of an answer.
+nlohmann::ordered_json AssumptionsJson(const Cluster& cluster);
+
 // Returns an answer as tangram.answer/v1 without the plan file.
 nlohmann::ordered_json AnswerJson(const AnswerView& view);
 

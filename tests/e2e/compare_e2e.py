@@ -21,8 +21,7 @@ def figures(answer):
 class CompareTest(Folder):
 
     def compare(self, *arguments):
-        return json.loads(self.tangram("compare", *CLUSTER, *MODEL, "--format",
-                                       "json", *arguments))
+        return self.json_answer("compare", *CLUSTER, *MODEL, *arguments)
 
     def test_compares_all_planners_by_one_judge(self):
         answer = self.compare("-o", "out")

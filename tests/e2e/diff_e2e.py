@@ -59,7 +59,7 @@ class DiffTest(Folder):
                      "b.json", "--quiet")
         code, text = self.diff("a.json", "b.json", "--format", "json")
         self.assertEqual(code, DIFFER)
-        answer = json.loads(text)
+        answer = harness.valid_answer(text)
         self.assertEqual(
             (answer["format_version"], answer["a"], answer["b"],
              answer["same"]), ("tangram.diff/v1", "a.json", "b.json", False))

@@ -21,8 +21,7 @@ def without_provenance(plan):
 class FrontierTest(Folder):
 
     def frontier(self, *arguments):
-        return json.loads(self.tangram("frontier", *WHOLE, *MODEL, *SEARCH,
-                                       "--format", "json", *arguments))
+        return self.json_answer("frontier", *WHOLE, *MODEL, *SEARCH, *arguments)
 
     def test_each_plan_is_that_of_plan_with_nodes(self):
         answer = self.frontier("--nodes", "t4=0..2,v100=0|2", "-o", "out")
@@ -225,16 +224,14 @@ class FrontierTest(Folder):
     def test_a_move_names_bytes_and_what_is_lost(self):
         quick = ["--planner", "megatron-uniform", "--quiet", "--output"]
         self.tangram("plan", *CLUSTER, *MODEL, *SEARCH, *quick, "old.json")
-        same = json.loads(self.tangram("move", "old.json", "old.json",
-                                       "--format", "json"))
+        same = self.json_answer("move", "old.json", "old.json")
         self.assertEqual(same["format_version"], "tangram.move/v1")
         self.assertEqual((same["moved_bytes"], same["checkpoint_bytes"],
                           same["seconds"]), (0, 0, 0))
         self.assertGreater(same["kept_bytes"], 1e9)
         nodes = [node["node"] for node in same["nodes"]]
         lost = [argument for node in nodes for argument in ("--lost", node)]
-        gone = json.loads(self.tangram("move", "old.json", "old.json", *lost,
-                                       "--format", "json"))
+        gone = self.json_answer("move", "old.json", "old.json", *lost)
         # One replica reads the checkpoint, the others fetch from it.
         self.assertEqual(gone["kept_bytes"], 0)
         self.assertGreater(gone["checkpoint_bytes"], 1e9)
@@ -251,10 +248,9 @@ class FrontierTest(Folder):
                             "t4=0..2,v100=0..2", "--format", "json",
                             "--planner", "megatron-uniform", "-o", "out")
         self.write("job.json", text)
-        advice = json.loads(self.tangram(
+        advice = self.json_answer(
             "advise", "job.json", "3*job.json", "--base", "t4=1,v100=1",
-            "--prices", "t4=1,v100=9", "--plan", "out/t4=1,v100=1.json",
-            "--format", "json"))
+            "--prices", "t4=1,v100=9", "--plan", "out/t4=1,v100=1.json")
         by_nodes = {tuple(p["nodes"].values()): p
                     for p in json.loads(text)["allocations"]}
         tokens = json.loads(text)["tokens_per_iteration"]

@@ -1,6 +1,7 @@
 """Shared code of the end-to-end tests. Run as <test>.py <bin folder>
 <sources>."""
 
+import json
 import os
 import subprocess
 import sys
@@ -10,6 +11,11 @@ import unittest
 BIN, SOURCE = sys.argv[1:3]
 sys.path.append(os.path.join(SOURCE, "tests/testing"))
 import report_skips  # noqa: E402
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
 
 TANGRAM = os.path.join(BIN, "tangram")
 C1 = os.path.join(SOURCE, "deploy/clusters/c1-compute-het.yaml")
@@ -24,6 +30,25 @@ LONG_JOB = ["--model", "gpt3-13b", "--global-batch", "128", "--runtime", "any",
 
 OK, INTERNAL, BAD_INPUT, NO_PLAN, UNAVAILABLE, DEADLINE = range(6)
 INTERRUPTED = 130
+
+
+SCHEMAS = os.path.join(SOURCE, "docs/schemas/answers.schema.json")
+
+
+def schemas():
+    with open(SCHEMAS, encoding="utf-8") as f:
+        return json.load(f)
+
+
+def valid_answer(text):
+    """Returns a JSON answer. It keeps the schema of its version, if
+    python3-jsonschema is there to tell."""
+    answer = json.loads(text)
+    if jsonschema:
+        version = answer["format_version"].replace("/", "~1")
+        jsonschema.Draft202012Validator(
+            dict(schemas(), **{"$ref": f"#/$defs/{version}"})).validate(answer)
+    return answer
 
 
 def environment():
@@ -52,6 +77,12 @@ class Folder(unittest.TestCase):
         run = self.run_tangram(*arguments)
         self.assertEqual((run.returncode, run.stderr), (OK, ""))
         return run.stdout
+
+    def json_answer(self, *arguments, code=OK):
+        """Runs a command with --format json. Returns its valid answer."""
+        run = self.run_tangram(*arguments, "--format", "json")
+        self.assertEqual((run.returncode, run.stderr), (code, ""))
+        return valid_answer(run.stdout)
 
     def fails(self, code, message, *arguments):
         """Asserts that a run fails with this code and leaves no new file."""

@@ -135,6 +135,45 @@ class CommandTest(ApiTest):
         self.assertEqual(other.returncode, BAD_INPUT)
         self.assertIn("training.global_batch_size (32, now 64)", other.stderr)
 
+    def test_every_command_has_a_json_answer(self):
+        def ask(*arguments, code=harness.OK):
+            return self.json_answer(*arguments, *self.on, code=code)
+
+        def done(*arguments):
+            answer = ask(*arguments)
+            return (answer["done"], answer["what"], answer["count"],
+                    answer.get("names"))
+
+        names = ask("plan", *CLUSTER, *JOB, "--job", "a", "--detach",
+                    "--prepare-node-loss")["names"]
+        self.assertEqual((names[0], len(names)), ("a", 3))
+        listed = [job["job"] for job in ask("job", "list")["jobs"]]
+        self.assertEqual(sorted(listed), sorted(names))
+        job, = ask("job", "update", "a", "--priority", "3")["jobs"]
+        self.assertEqual((job["job"], job["priority"]), ("a", 3))
+        job, = ask("job", "cancel", names[1])["jobs"]
+        self.assertIn("cancelled", job["state"])
+        self.add_worker()
+        job, = ask("job", "wait", "a")["jobs"]
+        self.assertEqual(job["state"], "succeeded")
+        self.assertTrue(ask("job", "show", "a")["has_plan"])
+        self.assertTrue(ask("job", "watch", "a")["has_plan"])
+        job, = ask("job", "retry", names[1])["jobs"]
+        self.assertEqual(job["job"], names[1])
+        ask("job", "wait", names[1])
+        ask("job", "wait", names[2])
+        worker, = ask("worker", "list")["workers"]
+        self.assertEqual(worker["worker"], "w")
+        self.assertTrue(ask("health")["serves"])
+        self.assertEqual(ask("top")["workers"][0]["worker"], "w")
+        usage = ask("tenant", "usage")
+        self.assertEqual(usage["ended_jobs"], {"has": 3, "limit": 10000})
+        self.assertEqual(done("tenant", "export", "-o", "jobs.jsonl"),
+                         ("exported", "job", 3, None))
+        self.assertEqual(done("job", "delete", "a"),
+                         ("deleted", "job", 1, ["a"]))
+        self.assertEqual(usage["tenant"], "")
+
     def test_what_is_kept_of_a_tenant_is_exported(self):
         self.add_worker()
         self.submit("a")

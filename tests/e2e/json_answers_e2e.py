@@ -11,27 +11,45 @@ import unittest
 import harness
 from harness import BAD_INPUT, CLUSTER, JOB, NO_PLAN, OK, TANGRAM, Folder
 
-try:
-    import jsonschema
-except ImportError:
-    jsonschema = None
 
-SCHEMAS = os.path.join(harness.SOURCE, "docs/schemas/answers.schema.json")
+def source_text(path):
+    with open(os.path.join(harness.SOURCE, path), encoding="utf-8") as f:
+        return f.read()
 
 
-@unittest.skipUnless(jsonschema, "python3-jsonschema is not installed")
+class DocumentedTest(Folder):
+    def test_every_command_is_in_the_document(self):
+        os.mkdir(os.path.join(self.folder, "man"))
+        self.tangram("manual", "man")
+        pages = [name[len("tangram-"):-len(".1")].replace("-", " ")
+                 for name in os.listdir(f"{self.folder}/man")
+                 if name != "tangram.1"]
+        commands = {name for name in pages
+                    if not any(other.startswith(name + " ") for other in pages)}
+        named = set(re.findall(r"`([a-z -]+)`", source_text("docs/json.md")))
+        self.assertGreater(len(commands), 30)
+        self.assertEqual(commands - named, set())
+
+    def test_every_version_has_a_schema(self):
+        printed = set()
+        for folder, _, names in os.walk(os.path.join(harness.SOURCE, "cli")):
+            for name in names:
+                if name.endswith(".cc"):
+                    printed.update(re.findall(
+                        r'"(tangram\.\w+/v\d+)"',
+                        source_text(os.path.join(folder, name))))
+        schemas = {name for name in harness.schemas()["$defs"]
+                   if name.startswith("tangram.")}
+        self.assertEqual(printed, schemas)
+        document = source_text("docs/json.md")
+        self.assertEqual({name for name in schemas if name not in document},
+                         set())
+
+
+@unittest.skipUnless(harness.jsonschema, "python3-jsonschema is not installed")
 class JsonTest(Folder):
     def answer(self, code, *arguments):
-        """Runs a command with --format json. Returns its valid answer."""
-        run = self.run_tangram(*arguments, "--format", "json")
-        self.assertEqual((run.returncode, run.stderr), (code, ""))
-        answer = json.loads(run.stdout)
-        with open(SCHEMAS, encoding="utf-8") as f:
-            schemas = json.load(f)
-        version = answer["format_version"].replace("/", "~1")
-        jsonschema.Draft202012Validator(
-            dict(schemas, **{"$ref": f"#/$defs/{version}"})).validate(answer)
-        return answer
+        return self.json_answer(*arguments, code=code)
 
     def test_plan_explain_and_evaluate(self):
         answer = self.answer(OK, "plan", *CLUSTER, *JOB, "-o", "plan.json",
@@ -134,6 +152,54 @@ class JsonTest(Folder):
         self.assertEqual(profile["device"], "V100-16")
         points = profile["collectives"][0]["points"]
         self.assertLess(points[0]["bytes"], points[-1]["bytes"])
+
+    def test_a_dry_run(self):
+        cost = self.answer(OK, "plan", *CLUSTER, *JOB, "--dry-run")
+        self.assertEqual(cost["layers"], 8)
+        self.assertGreaterEqual(cost["pairs"], cost["slices"])
+
+    def test_imports(self):
+        self.write("hosts", "a slots=2\nb slots=2\n")
+        cluster = ("import", "cluster", "hosts", "--gpu", "a,b=A100-80")
+        shown = self.answer(OK, *cluster)
+        self.assertEqual(shown["gpus"], 4)
+        group, = shown["groups"]
+        self.assertEqual((group["gpu"], group["nodes"]),
+                         ("A100-80", ["a", "b"]))
+        written = self.answer(OK, *cluster, "-o", "c.yaml")
+        self.assertEqual(shown["groups"], written["groups"])
+        self.assertNotIn("file", written)
+        for text in shown["file"], self.read("c.yaml"):
+            self.assertIn("A100-80", text)
+
+        config = {"model_type": "llama", "hidden_size": 256, "vocab_size": 512,
+                  "num_hidden_layers": 2, "num_attention_heads": 4,
+                  "intermediate_size": 512, "rope_theta": 5e5}
+        self.write("config.json", json.dumps(config))
+        model = ("import", "model", "config.json")
+        shown = self.answer(OK, *model)
+        self.assertEqual((shown["layers"], shown["expert_layers"]), (2, 0))
+        self.assertEqual(shown["parameters"],
+                         2 * (4 * 256 * 256 + 3 * 256 * 512 + 2 * 256) +
+                         256 + 2 * 512 * 256)
+        self.assertIn("layers: 2", shown["file"])
+        self.assertNotIn("file", self.answer(OK, *model, "-o", "m.yaml"))
+
+        measured = os.path.join(harness.SOURCE,
+                                "examples/import/v100-all-reduce.txt")
+        profile = ("import", "profile", "--from", "nccl-tests", measured,
+                   "--device", "V100-16")
+        shown = self.answer(OK, *profile)
+        self.assertEqual(json.loads(shown["file"])["device"], "V100-16")
+        self.assertEqual(shown["collectives"], 1)
+
+    def test_files_of_planners(self):
+        done = self.answer(OK, "profile", "export", *CLUSTER, *JOB[:-2], "--to",
+                           "metis", "-o", "out")
+        self.assertEqual((done["done"], done["what"]), ("written", "file"))
+        self.assertEqual(done["count"], len(done["names"]))
+        for name in done["names"]:
+            self.assertTrue(self.read(name))
 
 
 class AdviceTest(Folder):

@@ -143,7 +143,7 @@ class ServiceTest(Folder):
         self.assertRegex(shown, r"workers +1, 1 slot")
         self.assertRegex(shown, r"d +succeeded")
         self.assertRegex(shown, r"w0 +ready +1 +0 ")
-        status = json.loads(self.tangram("top", *self.at, "--format", "json"))
+        status = self.json_answer("top", *self.at)
         self.assertEqual(status["format_version"], "tangram.status/v1")
         worker, = status["workers"]
         self.assertEqual((worker["worker"], worker["state"], worker["slots"]),
