@@ -12,9 +12,6 @@ namespace {
 // Priorities are clamped to this, so the lowest still gets one turn in about
 // 1,000.
 constexpr int kMaxSteps = 5;
-// Slots of a new worker that count before it has used them, for those who start
-// workers by the length of the queue: as many as most machines have.
-constexpr int kMostUnprovenSlots = 64;
 
 }  // namespace
 
@@ -29,7 +26,7 @@ WorkerId WorkQueue::AddWorker(std::set<AdapterId> adapters, int capacity,
             .lost_at_s = now_s + options_.silence_limit_s};
   worker.look_at_s = worker.lost_at_s;
   looks_.insert({worker.look_at_s, last_id_});
-  num_slots_ += worker.slots();
+  CountSlots(worker, 1);
   UpdateTakers(last_id_, worker);
   return last_id_;
 }
@@ -92,11 +89,17 @@ void WorkQueue::Resume(WorkerId worker) {
 
 void WorkQueue::SetTakesLeases(WorkerId id, bool draining, bool suspended) {
   Worker& worker = workers_.at(id);
-  if (worker.takes_leases()) num_slots_ -= worker.slots();
+  CountSlots(worker, -1);
   worker.draining = draining;
   worker.suspended = suspended;
-  if (worker.takes_leases()) num_slots_ += worker.slots();
+  CountSlots(worker, 1);
   UpdateTakers(id, worker);
+}
+
+void WorkQueue::CountSlots(const Worker& worker, int sign) {
+  if (!worker.takes_leases()) return;
+  num_slots_ += sign * worker.slots();
+  num_shown_slots_ += sign * worker.shown_slots();
 }
 
 void WorkQueue::UpdateTakers(WorkerId id, const Worker& worker) {
@@ -417,16 +420,6 @@ double WorkQueue::last_heard_s(WorkerId worker) const {
   return workers_.at(worker).last_heard_s;
 }
 
-int WorkQueue::num_slots() const {
-  int num_slots = 0;
-  for (const auto& [id, worker] : workers_) {
-    if (!worker.takes_leases()) continue;
-    num_slots +=
-        std::min(worker.capacity, std::max(worker.window, kMostUnprovenSlots));
-  }
-  return num_slots;
-}
-
 void WorkQueue::Hold(WorkerId worker, TaskId task, double now_s) {
   Task& held = tasks_.at(task);
   if (held.first_leased_s == 0) held.first_leased_s = now_s;
@@ -514,12 +507,16 @@ void WorkQueue::CheckInvariants() const {
   TANGRAM_CHECK(num_pending == 0);  // Each was seen once, in one queue.
   TANGRAM_CHECK(num_hedges == hedges_.size());
   int num_slots = 0;
+  int num_shown_slots = 0;
   TANGRAM_CHECK(looks_.size() == workers_.size());
   for (const auto& [id, worker] : workers_) {
     TANGRAM_CHECK(looks_.count({worker.look_at_s, id}) == 1);
     TANGRAM_CHECK(worker.look_at_s <= worker.lost_at_s);
     num_held -= worker.leases.size();
-    if (worker.takes_leases()) num_slots += worker.slots();
+    if (worker.takes_leases()) {
+      num_slots += worker.slots();
+      num_shown_slots += worker.shown_slots();
+    }
     for (const AdapterId& adapter : worker.adapters) {
       const auto takers = takers_.find(adapter);
       const bool is_taker = takers != takers_.end() &&
@@ -530,6 +527,7 @@ void WorkQueue::CheckInvariants() const {
   }
   TANGRAM_CHECK(num_held == 0);
   TANGRAM_CHECK(num_slots == num_slots_);
+  TANGRAM_CHECK(num_shown_slots == num_shown_slots_);
 }
 
 }  // namespace tangram

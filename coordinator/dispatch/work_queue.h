@@ -201,7 +201,7 @@ class WorkQueue {
   double last_heard_s(WorkerId worker) const;
   // Slots of the workers that take leases, as they say; of a worker that never
   // had so many tasks at once, at most kMostUnprovenSlots.
-  int num_slots() const;
+  int num_slots() const { return num_shown_slots_; }
   // Slots that a worker is believed to have.
   int believed_slots(WorkerId worker) const {
     return workers_.at(worker).slots();
@@ -211,6 +211,10 @@ class WorkQueue {
   void CheckInvariants() const;
 
  private:
+  // Slots of a new worker that num_slots counts before it has used them: as
+  // many as most machines have.
+  static constexpr int kMostUnprovenSlots = 64;
+
   struct Holder {
     WorkerId worker = 0;
     double since_s = 0;
@@ -269,11 +273,15 @@ class WorkQueue {
 
     bool takes_leases() const { return !draining && !suspended; }
     int slots() const { return std::min(capacity, window); }
+    int shown_slots() const {
+      return std::min(capacity, std::max(window, kMostUnprovenSlots));
+    }
     bool has_free_slot() const {
       return takes_leases() && static_cast<int>(leases.size()) < slots();
     }
   };
 
+  void CountSlots(const Worker& worker, int sign);
   void SetLostAt(WorkerId id, Worker& worker, double at_s);
   void SetWindow(Worker& worker, int window);
   void NoteSetback(WorkerId worker);
@@ -323,7 +331,9 @@ class WorkQueue {
   // (hedge_at_s, task) of the tasks with holders.
   std::set<std::pair<double, TaskId>> hedges_;
   int64_t num_pending_ = 0;
-  int num_slots_ = 0;  // Sum of slots() of the workers that take leases.
+  // Sums of slots() and shown_slots() of the workers that take leases.
+  int num_slots_ = 0;
+  int num_shown_slots_ = 0;
   int64_t last_id_ = 0;
   double turn_ = 0;  // The latest turn that was taken.
 };
