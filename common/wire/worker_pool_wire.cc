@@ -8,6 +8,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/field_error.h"
+#include "common/base/heartbeat.h"
 #include "common/base/infinity.h"
 #include "common/base/status_macros.h"
 #include "common/digest/sha256.h"
@@ -154,6 +155,13 @@ absl::StatusOr<Query> DecodeQuery(const v1::Lease& lease) {
       break;
   }
   return CheckPresent("query", false);
+}
+
+absl::StatusOr<double> DecodeSilence(const v1::CoordinatorMessage& message) {
+  if (message.silence_s() == 0) return 0;
+  TANGRAM_RETURN_IF_ERROR(
+      CheckWithin("silence_s", message.silence_s(), kHeartbeatS, kMaxSilenceS));
+  return message.silence_s();
 }
 
 void EncodeAnswer(const absl::StatusOr<Answer>& answer, v1::Answer& message) {

@@ -9,6 +9,7 @@
 
 namespace tangram::v1 {
 class Answer;
+class CoordinatorMessage;
 class Lease;
 }  // namespace tangram::v1
 
@@ -21,6 +22,10 @@ inline constexpr int kMaxWorkerThreads = 1 << 12;
 // does.
 void EncodeQuery(const Query& query, v1::Lease& lease);
 absl::StatusOr<Query> DecodeQuery(const v1::Lease& lease);
+
+// Returns the silence that the message allows a worker: 0 if it says nothing
+// about it, else kHeartbeatS … kMaxSilenceS. kInvalidArgument if out of range.
+absl::StatusOr<double> DecodeSilence(const v1::CoordinatorMessage& message);
 
 // Convert what a call returned, an answer or an error. Decoding returns the
 // encoded error, or kInternal if the message is not an answer.

@@ -12,9 +12,6 @@ namespace {
 // Priorities are clamped to this, so the lowest still gets one turn in about
 // 1,000.
 constexpr int kMaxSteps = 5;
-// Slots of a new worker that count before it has used them, for those who start
-// workers by the length of the queue: as many as most machines have.
-constexpr int kMostUnprovenSlots = 64;
 
 }  // namespace
 
@@ -25,8 +22,11 @@ WorkerId WorkQueue::AddWorker(std::set<AdapterId> adapters, int capacity,
             .adapters = std::move(adapters),
             .capacity = capacity,
             .window = options_.first_slots,
-            .last_heard_s = now_s};
-  num_slots_ += worker.slots();
+            .last_heard_s = now_s,
+            .lost_at_s = now_s + options_.silence_limit_s};
+  worker.look_at_s = worker.lost_at_s;
+  looks_.insert({worker.look_at_s, last_id_});
+  CountSlots(worker, 1);
   UpdateTakers(last_id_, worker);
   return last_id_;
 }
@@ -34,7 +34,33 @@ WorkerId WorkQueue::AddWorker(std::set<AdapterId> adapters, int capacity,
 void WorkQueue::Heard(WorkerId worker, double now_s) {
   if (const auto it = workers_.find(worker); it != workers_.end()) {
     it->second.last_heard_s = now_s;
+    SetLostAt(worker, it->second, now_s + options_.silence_limit_s);
   }
+}
+
+// n workers that each send a message every T seconds send n / T a second:
+//
+//   T = n / max_idle_beats_per_s, but kHeartbeatS … kMaxSilenceS.
+//
+// The limit is as much later as T is longer than kHeartbeatS.
+std::optional<double> WorkQueue::AllowSilence(WorkerId id) {
+  const auto it = workers_.find(id);
+  if (it == workers_.end() || !it->second.leases.empty()) return std::nullopt;
+  const double silence_s = std::clamp(
+      static_cast<double>(workers_.size()) / options_.max_idle_beats_per_s,
+      kHeartbeatS, kMaxSilenceS);
+  SetLostAt(id, it->second,
+            it->second.last_heard_s + options_.silence_limit_s +
+                (silence_s - kHeartbeatS));
+  return silence_s;
+}
+
+void WorkQueue::SetLostAt(WorkerId id, Worker& worker, double at_s) {
+  worker.lost_at_s = at_s;
+  if (at_s >= worker.look_at_s) return;
+  looks_.erase({worker.look_at_s, id});
+  worker.look_at_s = at_s;
+  looks_.insert({at_s, id});
 }
 
 void WorkQueue::Drain(WorkerId worker) {
@@ -63,11 +89,17 @@ void WorkQueue::Resume(WorkerId worker) {
 
 void WorkQueue::SetTakesLeases(WorkerId id, bool draining, bool suspended) {
   Worker& worker = workers_.at(id);
-  if (worker.takes_leases()) num_slots_ -= worker.slots();
+  CountSlots(worker, -1);
   worker.draining = draining;
   worker.suspended = suspended;
-  if (worker.takes_leases()) num_slots_ += worker.slots();
+  CountSlots(worker, 1);
   UpdateTakers(id, worker);
+}
+
+void WorkQueue::CountSlots(const Worker& worker, int sign) {
+  if (!worker.takes_leases()) return;
+  num_slots_ += sign * worker.slots();
+  num_shown_slots_ += sign * worker.shown_slots();
 }
 
 void WorkQueue::UpdateTakers(WorkerId id, const Worker& worker) {
@@ -123,17 +155,27 @@ WorkQueue::LostLeases WorkQueue::RemoveWorker(WorkerId worker, double now_s) {
   }
   for (const GivenUp& given_up : lost.given_up) Forget(given_up.task);
   for (auto& [id, task] : tasks_) task.refused.erase(worker);
-  workers_.erase(worker);
+  looks_.erase({it->second.look_at_s, worker});
+  workers_.erase(it);
   return lost;
 }
 
-std::vector<WorkerId> WorkQueue::SilentWorkers(double now_s) const {
+std::vector<WorkerId> WorkQueue::SilentWorkers(double now_s) {
   std::vector<WorkerId> silent;
-  for (const auto& [id, worker] : workers_) {
-    if (now_s - worker.last_heard_s > options_.silence_limit_s) {
+  for (auto look = looks_.begin();
+       look != looks_.end() && look->first < now_s;) {
+    const WorkerId id = look->second;
+    Worker& worker = workers_.at(id);
+    if (worker.lost_at_s < now_s) {
       silent.push_back(id);
+      ++look;
+      continue;
     }
+    look = looks_.erase(look);
+    worker.look_at_s = worker.lost_at_s;
+    looks_.insert({worker.look_at_s, id});
   }
+  std::sort(silent.begin(), silent.end());
   return silent;
 }
 
@@ -192,6 +234,11 @@ WorkQueue::ClosedBatch WorkQueue::CloseBatch(BatchId batch) {
     tasks_.erase(id);
   }
   return closed;
+}
+
+bool WorkQueue::MayLease(double now_s) const {
+  return num_pending_ > 0 ||
+         (!hedges_.empty() && hedges_.begin()->first < now_s);
 }
 
 // Leases pending tasks up to LeaseLimit. Slots that are then still free take
@@ -373,23 +420,17 @@ double WorkQueue::last_heard_s(WorkerId worker) const {
   return workers_.at(worker).last_heard_s;
 }
 
-int WorkQueue::num_slots() const {
-  int num_slots = 0;
-  for (const auto& [id, worker] : workers_) {
-    if (!worker.takes_leases()) continue;
-    num_slots +=
-        std::min(worker.capacity, std::max(worker.window, kMostUnprovenSlots));
-  }
-  return num_slots;
-}
-
 void WorkQueue::Hold(WorkerId worker, TaskId task, double now_s) {
   Task& held = tasks_.at(task);
   if (held.first_leased_s == 0) held.first_leased_s = now_s;
   std::vector<Holder> holders = held.holders;
   holders.push_back({worker, now_s});
   SetHolders(task, std::move(holders));
-  workers_.at(worker).leases.push_back(task);
+  Worker& holder = workers_.at(worker);
+  holder.leases.push_back(task);
+  // An allowed silence ends: the worker must acknowledge the task.
+  SetLostAt(worker, holder,
+            std::min(holder.lost_at_s, now_s + options_.silence_limit_s));
 }
 
 void WorkQueue::SetHolders(TaskId id, std::vector<Holder> holders) {
@@ -466,9 +507,16 @@ void WorkQueue::CheckInvariants() const {
   TANGRAM_CHECK(num_pending == 0);  // Each was seen once, in one queue.
   TANGRAM_CHECK(num_hedges == hedges_.size());
   int num_slots = 0;
+  int num_shown_slots = 0;
+  TANGRAM_CHECK(looks_.size() == workers_.size());
   for (const auto& [id, worker] : workers_) {
+    TANGRAM_CHECK(looks_.count({worker.look_at_s, id}) == 1);
+    TANGRAM_CHECK(worker.look_at_s <= worker.lost_at_s);
     num_held -= worker.leases.size();
-    if (worker.takes_leases()) num_slots += worker.slots();
+    if (worker.takes_leases()) {
+      num_slots += worker.slots();
+      num_shown_slots += worker.shown_slots();
+    }
     for (const AdapterId& adapter : worker.adapters) {
       const auto takers = takers_.find(adapter);
       const bool is_taker = takers != takers_.end() &&
@@ -479,6 +527,7 @@ void WorkQueue::CheckInvariants() const {
   }
   TANGRAM_CHECK(num_held == 0);
   TANGRAM_CHECK(num_slots == num_slots_);
+  TANGRAM_CHECK(num_shown_slots == num_shown_slots_);
 }
 
 }  // namespace tangram

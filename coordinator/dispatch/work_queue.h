@@ -14,6 +14,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/node_hash_map.h"
 #include "absl/functional/function_ref.h"
+#include "common/base/heartbeat.h"
 #include "common/parallelizer/query.h"
 #include "coordinator/dispatch/answer_times.h"
 #include "coordinator/dispatch/source_records.h"
@@ -26,8 +27,11 @@ using BatchId = int64_t;
 using TaskId = int64_t;
 
 struct WorkQueueOptions {
-  // A worker that stays silent for longer than this is lost.
-  double silence_limit_s = 25;
+  // A worker that stays silent for longer than this is lost, unless it was
+  // allowed more; see AllowSilence.
+  double silence_limit_s = kHeartbeatS + kMaxDelayS;
+  // Messages a second of all workers together, if none has a task.
+  double max_idle_beats_per_s = 25;
   // An idle worker also takes a task that another one has held for longer, or
   // for much longer than such tasks took lately; see Patience.
   double hedge_after_s = 30;
@@ -90,6 +94,10 @@ class WorkQueue {
                      const WorkerIdentity& identity = {});
   // The worker sent something at `now_s`.
   void Heard(WorkerId worker, double now_s);
+  // Allows a worker without tasks a silence from its last message on, until it
+  // gets a task: the longer, the more workers there are. Returns the seconds,
+  // kHeartbeatS … kMaxSilenceS; none if it has tasks or is not there.
+  std::optional<double> AllowSilence(WorkerId worker);
   // Stops leasing to `worker` for good. It still completes what it holds.
   void Drain(WorkerId worker);
   struct GivenUp {
@@ -107,7 +115,8 @@ class WorkQueue {
   // not count as lost.
   std::vector<TaskId> Suspend(WorkerId worker);
   void Resume(WorkerId worker);
-  std::vector<WorkerId> SilentWorkers(double now_s) const;
+  // Returns the workers that are lost, by id.
+  std::vector<WorkerId> SilentWorkers(double now_s);
 
   BatchId OpenBatch(const AdapterId& adapter, const BatchShare& share = {});
   TaskId AddTask(BatchId batch);
@@ -125,6 +134,8 @@ class WorkQueue {
   };
   ClosedBatch CloseBatch(BatchId batch);
 
+  // Returns whether there is a task that some worker may be leased.
+  bool MayLease(double now_s) const;
   // Leases further tasks to `worker` and returns them.
   std::vector<TaskId> LeaseTo(WorkerId worker, double now_s);
   struct Overdue {
@@ -190,7 +201,7 @@ class WorkQueue {
   double last_heard_s(WorkerId worker) const;
   // Slots of the workers that take leases, as they say; of a worker that never
   // had so many tasks at once, at most kMostUnprovenSlots.
-  int num_slots() const;
+  int num_slots() const { return num_shown_slots_; }
   // Slots that a worker is believed to have.
   int believed_slots(WorkerId worker) const {
     return workers_.at(worker).slots();
@@ -200,6 +211,10 @@ class WorkQueue {
   void CheckInvariants() const;
 
  private:
+  // Slots of a new worker that num_slots counts before it has used them: as
+  // many as most machines have.
+  static constexpr int kMostUnprovenSlots = 64;
+
   struct Holder {
     WorkerId worker = 0;
     double since_s = 0;
@@ -245,6 +260,8 @@ class WorkQueue {
     int num_overtaken_beside = 0;
     double paused_until_s = 0;
     double last_heard_s = 0;
+    double lost_at_s = 0;  // If it stays silent.
+    double look_at_s = 0;  // Not after lost_at_s; see looks_.
     bool draining = false;
     bool suspended = false;
     Message last_message;
@@ -256,11 +273,16 @@ class WorkQueue {
 
     bool takes_leases() const { return !draining && !suspended; }
     int slots() const { return std::min(capacity, window); }
+    int shown_slots() const {
+      return std::min(capacity, std::max(window, kMostUnprovenSlots));
+    }
     bool has_free_slot() const {
       return takes_leases() && static_cast<int>(leases.size()) < slots();
     }
   };
 
+  void CountSlots(const Worker& worker, int sign);
+  void SetLostAt(WorkerId id, Worker& worker, double at_s);
   void SetWindow(Worker& worker, int window);
   void NoteSetback(WorkerId worker);
   void NoteOvertaken(const Holder& slower, const WorkerIdentity& by,
@@ -297,6 +319,9 @@ class WorkQueue {
 
   const WorkQueueOptions options_;
   std::map<WorkerId, Worker> workers_;
+  // (look_at_s, worker) of all workers. Most are heard again before lost_at_s,
+  // which moves then; the entry does so only when its time has come.
+  std::set<std::pair<double, WorkerId>> looks_;
   // The workers that take leases, by what they offer and who they are.
   std::map<AdapterId, std::map<WorkerIdentity, std::set<WorkerId>>> takers_;
   SourceRecords sources_;
@@ -306,7 +331,9 @@ class WorkQueue {
   // (hedge_at_s, task) of the tasks with holders.
   std::set<std::pair<double, TaskId>> hedges_;
   int64_t num_pending_ = 0;
-  int num_slots_ = 0;  // Sum of slots() of the workers that take leases.
+  // Sums of slots() and shown_slots() of the workers that take leases.
+  int num_slots_ = 0;
+  int num_shown_slots_ = 0;
   int64_t last_id_ = 0;
   double turn_ = 0;  // The latest turn that was taken.
 };

@@ -164,10 +164,10 @@ void WorkQueue::NoteSetback(WorkerId id) {
 }
 
 void WorkQueue::SetWindow(Worker& worker, int window) {
-  if (worker.takes_leases()) num_slots_ -= worker.slots();
+  CountSlots(worker, -1);
   worker.window =
       std::clamp(window, 1, std::max(worker.capacity, options_.first_slots));
-  if (worker.takes_leases()) num_slots_ += worker.slots();
+  CountSlots(worker, 1);
 }
 
 // The records of sources tell nothing about connections of one identity, so the

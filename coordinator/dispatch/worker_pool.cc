@@ -11,6 +11,9 @@
 namespace tangram {
 namespace {
 
+// Looking at all workers takes time, and what is forgotten takes little memory.
+constexpr double kForgetIntervalS = 60;
+
 // Returns seconds that a worker reported, clamped to 0 … `most`. A worker may
 // report anything.
 double Within(double most, double said) {
@@ -106,6 +109,13 @@ void WorkerPool::Disconnect(WorkerId worker) {
 void WorkerPool::Heard(WorkerId worker) {
   const MutexLock lock(mutex_);
   queue_.Heard(worker, options_.now_s());
+}
+
+void WorkerPool::AllowSilence(WorkerId worker) {
+  const MutexLock lock(mutex_);
+  if (const std::optional<double> silence_s = queue_.AllowSilence(worker)) {
+    workers_.at(worker).connection->AllowSilence(*silence_s);
+  }
 }
 
 void WorkerPool::Drain(WorkerId worker) {
@@ -247,14 +257,18 @@ void WorkerPool::OnHandedBack(WorkerId worker, TaskId task) {
 
 void WorkerPool::Tick() {
   const MutexLock lock(mutex_);
-  for (const WorkerId silent : queue_.SilentWorkers(options_.now_s())) {
+  const double now_s = options_.now_s();
+  for (const WorkerId silent : queue_.SilentWorkers(now_s)) {
     workers_.at(silent).connection->Close();
     Remove(silent);
   }
-  for (auto& [id, worker] : workers_) {
-    std::erase_if(worker.overtaken, [&](const auto& task) {
-      return options_.now_s() - task.second.leased_s > SourceRecords::kMemoryS;
-    });
+  if (now_s - forgot_s_ > kForgetIntervalS) {
+    forgot_s_ = now_s;
+    for (auto& [id, worker] : workers_) {
+      std::erase_if(worker.overtaken, [now_s](const auto& task) {
+        return now_s - task.second.leased_s > SourceRecords::kMemoryS;
+      });
+    }
   }
   EndHolds();
   FailDisputed();
@@ -455,8 +469,9 @@ void WorkerPool::Abandon(BatchId batch, const Waiter& waiter) {
 }
 
 void WorkerPool::LeaseToAll() {
-  if (tasks_.empty()) return;
-  for (const WorkerId id : queue_.LeaseOrder(options_.now_s())) LeaseTo(id);
+  const double now_s = options_.now_s();
+  if (!queue_.MayLease(now_s)) return;
+  for (const WorkerId id : queue_.LeaseOrder(now_s)) LeaseTo(id);
 }
 
 void WorkerPool::LeaseTo(WorkerId id) {

@@ -107,6 +107,8 @@ class WorkerConnection {
   virtual void Lease(std::vector<LeasedQuery> queries) = 0;
   // The answer is no longer needed.
   virtual void Cancel(TaskId task) = 0;
+  // The worker need send no message for so long; see WorkQueue::AllowSilence.
+  virtual void AllowSilence(double silence_s) = 0;
   // The worker is considered lost. No other call follows.
   virtual void Close() = 0;
 };
@@ -210,6 +212,9 @@ class WorkerPool {
   WorkerId Connect(const WorkerInfo& info, WorkerConnection& connection);
   void Disconnect(WorkerId worker);
   void Heard(WorkerId worker);
+  // Tells a worker without queries how long it may be silent. Call it after
+  // each of its messages.
+  void AllowSilence(WorkerId worker);
   void Drain(WorkerId worker);
   void OnAnswers(WorkerId worker, std::vector<WorkerAnswer> answers);
   void OnHandedBack(WorkerId worker, TaskId task);
@@ -573,6 +578,7 @@ class WorkerPool {
   std::set<std::string> ever_offered_ ABSL_GUARDED_BY(mutex_);
   double last_join_s_ ABSL_GUARDED_BY(mutex_) = 0;
   double last_loss_s_ ABSL_GUARDED_BY(mutex_) = 0;
+  double forgot_s_ ABSL_GUARDED_BY(mutex_) = 0;  // Old entries of overtaken.
   // A separate lock, so that requests with a known answer do not wait for
   // mutex_.
   mutable Mutex offered_mutex_;

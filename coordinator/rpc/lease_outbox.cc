@@ -18,6 +18,7 @@ constexpr size_t kKeptContexts = 4;
 }  // namespace
 
 void LeaseOutbox::Add(std::vector<LeasedQuery> leases) {
+  silence_s_ = 0;
   std::move(leases.begin(), leases.end(), std::back_inserter(leases_));
 }
 
@@ -46,8 +47,10 @@ void LeaseOutbox::MoveTo(v1::CoordinatorMessage& message) {
     contexts_.pop_front();
   }
   message.mutable_cancelled()->Assign(cancelled_.begin(), cancelled_.end());
+  message.set_silence_s(silence_s_);
   leases_.clear();
   cancelled_.clear();
+  silence_s_ = 0;
   must_write_ = false;
 }
 

@@ -22,6 +22,11 @@ class LeaseOutbox {
   void Cancel(TaskId task);
   // Makes MoveTo due even if there is nothing to tell.
   void AddNothing() { must_write_ = true; }
+  // Allows the worker a silence, which leases end.
+  void AllowSilence(double silence_s) {
+    silence_s_ = silence_s;
+    must_write_ = true;
+  }
 
   bool IsEmpty() const {
     return leases_.empty() && cancelled_.empty() && !must_write_;
@@ -45,6 +50,7 @@ class LeaseOutbox {
   std::vector<LeasedQuery> leases_;
   std::vector<TaskId> cancelled_;
   bool must_write_ = false;
+  double silence_s_ = 0;              // 0: none is allowed.
   std::deque<SentContext> contexts_;  // Least recently used first.
   uint64_t last_number_ = 0;
 };

@@ -144,6 +144,10 @@ class WorkerSession
       End(grpc::Status::OK);
       return;
     }
+    {
+      const MutexLock lock(mutex_);
+      has_answered_ = false;
+    }
     if (const absl::Status status = Receive(); !status.ok()) {
       if (worker_.has_value()) {
         pool_.workers.OnProtocolFault(*worker_, status);
@@ -152,7 +156,7 @@ class WorkerSession
       Refuse(status);
       return;
     }
-    AnswerAtLeast();
+    Answer();
     StartRead(&incoming_);
   }
 
@@ -177,6 +181,12 @@ class WorkerSession
     const MutexLock lock(mutex_);
     leases_.Revoke(task);
     outbox_.Cancel(task);
+    Flush();
+  }
+
+  void AllowSilence(double silence_s) override {
+    const MutexLock lock(mutex_);
+    outbox_.AllowSilence(silence_s);
     Flush();
   }
 
@@ -290,12 +300,12 @@ class WorkerSession
   // Answers every message, if only with an empty one, so that the worker knows
   // that the coordinator lives. Writes in this thread, which saves waking
   // another.
-  void AnswerAtLeast() {
+  void Answer() {
+    pool_.workers.AllowSilence(*worker_);
     const MutexLock lock(mutex_);
-    if (std::exchange(has_answered_, false)) return;
+    if (has_answered_) return;
     outbox_.AddNothing();
     Flush();
-    has_answered_ = false;
   }
 
   void Leave() {
@@ -363,7 +373,7 @@ class WorkerSession
   LeasesOfStream leases_ ABSL_GUARDED_BY(mutex_){kMaxRevokedLeases};
   grpc::ByteBuffer outgoing_ ABSL_GUARDED_BY(mutex_);
   bool is_writing_ ABSL_GUARDED_BY(mutex_) = false;
-  // Whether something was written since the last message was read.
+  // Whether something was written since the message at hand was read.
   bool has_answered_ ABSL_GUARDED_BY(mutex_) = false;
   bool has_ended_ ABSL_GUARDED_BY(mutex_) = false;
 };

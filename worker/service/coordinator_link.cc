@@ -3,6 +3,7 @@
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <map>
@@ -17,12 +18,14 @@
 #include "common/obs/build_info.h"
 #include "common/obs/clocks.h"
 #include "common/obs/log.h"
+#include "common/obs/sparse_warning.h"
 #include "common/sync/mutex.h"
 #include "common/wire/grpc_status.h"
 #include "common/wire/parallelizer_wire.h"
 #include "common/wire/worker_pool_wire.h"
 #include "tangram/v1/worker_pool_service.grpc.pb.h"
 #include "worker/service/query_runner.h"
+#include "worker/service/stream_times.h"
 
 namespace tangram {
 namespace {
@@ -39,7 +42,9 @@ class StreamLink : public CoordinatorLink {
         slots_(slots),
         metrics_(metrics),
         stub_(v1::WorkerPool::NewStub(channel)),
-        last_heard_s_(SteadySeconds()),
+        times_({.heartbeat_s = options.heartbeat_s,
+                .silence_limit_s = options.silence_limit_s},
+               SteadySeconds()),
         runner_(
             options.num_threads, slots, SteadySeconds,
             [this](const LeasedJob& job, const absl::StatusOr<Answer>& answer,
@@ -52,8 +57,8 @@ class StreamLink : public CoordinatorLink {
         [this](const std::stop_token& stop) { KeepWriting(stop); });
     v1::CoordinatorMessage message;
     while (stream_->Read(&message)) {
-      last_heard_s_ = SteadySeconds();
       if (!is_connected_.exchange(true)) OnConnected();
+      NoteRead(message);
       Handle(message);
     }
     runner_.CancelAll();
@@ -119,6 +124,7 @@ class StreamLink : public CoordinatorLink {
                       .features = parallelizer->features()});
     }
     const MutexLock lock(write_mutex_);
+    times_.OnWrite(SteadySeconds());
     stream_ = stub_->Work(&context_);
     is_open_ = stream_->Write(message);
   }
@@ -128,25 +134,41 @@ class StreamLink : public CoordinatorLink {
     Log(LogLevel::kInfo, "connected", {{"coordinator", address_}});
   }
 
-  // Writes the gathered messages as one, and an empty message every
-  // heartbeat_s, which tells the coordinator that this worker lives. Cancels
-  // the stream if the coordinator was silent for longer than silence_limit_s.
+  // A silence that is out of range is not trusted: more messages do no harm.
+  void NoteRead(const v1::CoordinatorMessage& message) {
+    const absl::StatusOr<double> allowed_s = DecodeSilence(message);
+    if (!allowed_s.ok()) warning_.Tell(allowed_s.status().ToString());
+    const MutexLock lock(write_mutex_);
+    if (times_.OnRead(allowed_s.value_or(0))) {
+      is_sooner_ = true;
+      wake_.NotifyOne();
+    }
+  }
+
+  // Writes the gathered messages as one, and an empty message when the worker
+  // has been silent for as long as it may, which tells the coordinator that it
+  // lives. Cancels the stream if the coordinator answers nothing.
   void KeepWriting(const std::stop_token& stop) {
-    const std::chrono::duration<double> interval(options_.heartbeat_s);
     const MutexLock lock(write_mutex_);
     while (is_open_) {
-      wake_.WaitFor(write_mutex_, stop, interval,
+      const std::chrono::duration<double> wait(
+          std::min(times_.WriteAtS(), times_.LostAtS()) - SteadySeconds());
+      wake_.WaitFor(write_mutex_, stop, wait,
                     [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
-                      return has_news_;
+                      return has_news_ || is_sooner_;
                     });
       if (stop.stop_requested()) return;
       metrics_.SetRunning(slots_.num_taken());
-      if (SteadySeconds() - last_heard_s_ > options_.silence_limit_s) {
+      const double now_s = SteadySeconds();
+      if (now_s > times_.LostAtS()) {
         Log(LogLevel::kWarning, "coordinator is silent",
             {{"coordinator", address_}});
         context_.TryCancel();
         return;
       }
+      is_sooner_ = false;
+      if (!has_news_ && now_s < times_.WriteAtS()) continue;
+      times_.OnWrite(now_s);
       const v1::WorkerMessage message = std::exchange(outgoing_, {});
       has_news_ = false;
       const bool is_last = is_last_;
@@ -266,6 +288,7 @@ class StreamLink : public CoordinatorLink {
 
   const std::string address_;
   const WorkerOptions& options_;
+  SparseWarning warning_{"silence not understood"};
   Slots& slots_;
   WorkerMetrics& metrics_;
   std::unique_ptr<v1::WorkerPool::Stub> stub_;
@@ -282,9 +305,11 @@ class StreamLink : public CoordinatorLink {
   v1::WorkerMessage outgoing_ ABSL_GUARDED_BY(write_mutex_);
   bool has_news_ ABSL_GUARDED_BY(write_mutex_) =
       false;  // outgoing_ has content.
+  StreamTimes times_ ABSL_GUARDED_BY(write_mutex_);
+  // The writer waits for too long.
+  bool is_sooner_ ABSL_GUARDED_BY(write_mutex_) = false;
   // outgoing_ ends the stream.
   bool is_last_ ABSL_GUARDED_BY(write_mutex_) = false;
-  std::atomic<double> last_heard_s_;
   std::atomic<bool> is_connected_ =
       false;  // A message has come from the coordinator.
   std::atomic<bool> is_draining_ = false;

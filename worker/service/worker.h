@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/base/heartbeat.h"
 #include "common/obs/metrics.h"
 #include "common/parallelizer/parallelizer.h"
 #include "common/security/channel.h"
@@ -18,10 +19,12 @@ struct WorkerOptions {
   std::string name;     // Appears in logs.
   int num_threads = 1;  // Queries run at once, over all coordinators.
   std::vector<std::unique_ptr<Parallelizer>> parallelizers;
-  // Interval of messages that tell the coordinator that the worker lives.
-  double heartbeat_s = 15;
-  // A coordinator silent for longer is disconnected and dialled again.
-  double silence_limit_s = 25;
+  // Interval of messages that tell the coordinator that the worker lives,
+  // unless the coordinator allows a longer one.
+  double heartbeat_s = kHeartbeatS;
+  // A coordinator that leaves a message without an answer for longer is
+  // disconnected and dialled again.
+  double silence_limit_s = kHeartbeatS + kMaxDelayS;
   // Limit on the wait for the coordinator to end the stream when the worker
   // leaves.
   double goodbye_s = 5;

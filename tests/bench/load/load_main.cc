@@ -30,6 +30,7 @@
 #include "formats/config/cluster_file.h"
 #include "tangram/v1/planner_service.grpc.pb.h"
 #include "tests/bench/load/closed_loop.h"
+#include "tests/bench/load/idle_streams.h"
 #include "tests/testing/builders.h"
 #include "tests/testing/canned_parallelizer.h"
 #include "tests/testing/service/test_service.h"
@@ -54,7 +55,7 @@ namespace tangram::bench {
 namespace {
 
 constexpr char kUsage[] =
-    "echo | call_echo | call_plan | workers | slice_queries";
+    "echo | call_echo | call_plan | workers | idle_streams | slice_queries";
 
 class EchoService : public Echo::CallbackService {
   grpc::ServerUnaryReactor* Call(grpc::CallbackServerContext* context,
@@ -242,6 +243,9 @@ int Main(const std::string& part) {
     CallPlan();
   } else if (part == "workers") {
     RunWorkers();
+  } else if (part == "idle_streams") {
+    RunIdleStreams(absl::GetFlag(FLAGS_address), absl::GetFlag(FLAGS_workers),
+                   [] { SayReady(0); });
   } else if (part == "slice_queries") {
     AskSliceQueries();
   } else {

@@ -1,5 +1,8 @@
 #include "common/wire/worker_pool_wire.h"
 
+#include <cmath>
+
+#include "common/base/heartbeat.h"
 #include "common/base/infinity.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -25,6 +28,22 @@ absl::StatusOr<Answer> Sent(const absl::StatusOr<Answer>& answer) {
   v1::Answer message;
   EncodeAnswer(answer, message);
   return DecodeAnswer(message);
+}
+
+TEST(WorkerPoolWireTest, ASilenceIsWithinItsRange) {
+  v1::CoordinatorMessage message;
+  EXPECT_THAT(DecodeSilence(message), IsOkAndHolds(0));
+  for (const double silence_s : {kHeartbeatS, 200.5, kMaxSilenceS}) {
+    message.set_silence_s(silence_s);
+    EXPECT_THAT(DecodeSilence(message), IsOkAndHolds(silence_s));
+  }
+  for (const double silence_s :
+       {-1., 14.9, 600.1, kInfinity, -kInfinity, std::nan("")}) {
+    message.set_silence_s(silence_s);
+    EXPECT_THAT(
+        DecodeSilence(message),
+        StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("silence_s: ")));
+  }
 }
 
 TEST(WorkerPoolWireTest, ASealTellsOfEveryChange) {

@@ -51,6 +51,7 @@ class ThreadWorker : public WorkerConnection {
     std::erase_if(waiting_,
                   [task](const LeasedQuery& q) { return q.task == task; });
   }
+  void AllowSilence(double) override {}
   void Close() override {}
 
  private:

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +35,10 @@ class RecordingWorker : public WorkerConnection {
     const std::lock_guard lock(mutex_);
     cancelled_.push_back(task);
   }
+  void AllowSilence(double silence_s) override {
+    const std::lock_guard lock(mutex_);
+    silence_s_ = silence_s;
+  }
   void Close() override {
     const std::lock_guard lock(mutex_);
     is_closed_ = true;
@@ -51,6 +56,11 @@ class RecordingWorker : public WorkerConnection {
     const std::lock_guard lock(mutex_);
     return cancelled_;
   }
+  // Returns the last one that was allowed.
+  std::optional<double> silence_s() {
+    const std::lock_guard lock(mutex_);
+    return silence_s_;
+  }
   bool is_closed() {
     const std::lock_guard lock(mutex_);
     return is_closed_;
@@ -61,6 +71,7 @@ class RecordingWorker : public WorkerConnection {
   std::condition_variable changed_;
   std::vector<LeasedQuery> leases_;
   std::vector<TaskId> cancelled_;
+  std::optional<double> silence_s_;
   bool is_closed_ = false;
 };
 

@@ -197,6 +197,19 @@ TEST_F(WorkerPoolTest, ALostWorkersQueriesGoToAnother) {
   EXPECT_EQ(observer_.workers_lost, 1);
 }
 
+TEST_F(WorkerPoolTest, OnlyAWorkerWithoutQueriesMayBeSilent) {
+  RecordingWorker worker;
+  const WorkerId id = pool_.Connect(InfoOf(parallelizer_, 1), worker);
+  auto run = RunAside(Queries(1));
+  const TaskId task = worker.AwaitLeases(1)[0];
+  pool_.AllowSilence(id);
+  EXPECT_EQ(worker.silence_s(), std::nullopt);
+  AnswerWith(id, task, 0);
+  ASSERT_TRUE(run.get().ok());
+  pool_.AllowSilence(id);
+  EXPECT_EQ(worker.silence_s(), kHeartbeatS);
+}
+
 TEST_F(WorkerPoolTest, ASilentWorkerIsClosedAndReplaced) {
   RecordingWorker silent;
   pool_.Connect(InfoOf(parallelizer_, 3), silent);
