@@ -96,8 +96,14 @@ std::string Describe(const GpuTopology& topology, Wiring wiring) {
 void SetLink(const ScopedTopology& scoped, DraftGroup& group,
              std::vector<std::string>& notes) {
   const GpuTopology& topology = scoped.topology;
-  const Wiring wiring = WiringOf(topology);
   const std::string source = Shown(scoped.source);
+  // As in a container with one GPU of a node.
+  if (topology.num_gpus < 2 && group.num_gpus > 1) {
+    notes.push_back(
+        absl::StrCat(source, " shows 1 GPU, and so no links of ", group.name));
+    return;
+  }
+  const Wiring wiring = WiringOf(topology);
   const std::string shows = absl::StrCat(source, ": ", group.name, " has ",
                                          Describe(topology, wiring));
   if (topology.num_gpus != group.num_gpus) {

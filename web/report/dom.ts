@@ -107,7 +107,7 @@ export function table(
           "tr",
           {},
           ...cells(columns, (column, c) =>
-            el("th", { scope: "col", class: alignment(c) }, column.title),
+            el("th", { scope: "col", class: alignment(c) ?? shortness(column.title) }, column.title),
           ),
         ),
       ),

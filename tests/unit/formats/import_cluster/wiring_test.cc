@@ -69,6 +69,14 @@ TEST(SetWiringTest, AddsUpTheLinksOfAMesh) {
             "21 GB/s");
 }
 
+TEST(SetWiringTest, TakesNoLinksFromOneGpuOfMore) {
+  ClusterDraft draft = OneGroup("A100-80");
+  const GpuTopology one = {.num_gpus = 1, .nvlinks = {{0}}};
+  EXPECT_THAT(SetWiring({{"topo", "g", one}}, draft), IsOk());
+  EXPECT_TRUE(draft.groups[0].intra_node.empty());
+  EXPECT_THAT(draft.notes, ElementsAre(HasSubstr("shows 1 GPU")));
+}
+
 TEST(SetWiringTest, NamesTheGroupsThatThereAre) {
   ClusterDraft draft = OneGroup("T4");
   EXPECT_THAT(SetWiring({{"topo.txt", "nowhere", Square(2, 1)}}, draft),
