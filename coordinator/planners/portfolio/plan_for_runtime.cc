@@ -54,6 +54,9 @@ constexpr double kWorthSearchingOnMany = 0.005;
 // others.
 constexpr int kChunks = 2;
 
+// Plans in chunks that are so much slower than the best may overtake it.
+constexpr double kAsGoodInChunks = 0.01;
+
 // The most stages on an island of pipelines that are ranked so.
 constexpr int kDeepest = 16;
 
@@ -482,15 +485,15 @@ class RuntimeSearch::Parts {
     };
     Kept* best = &kept_.front();
     Kept* plain = nullptr;
-    bool has_chunks = false;  // Once the best plan in chunks was polished.
+    double most_s = kInfinity;  // Slower plans in chunks are not polished.
     for (Kept& kept : kept_) {
-      const bool is_later = has_chunks && kept.rules.chunks > 1;
-      has_chunks |= kept.rules.chunks > 1;
-      if (is_worth_it(kept) && !is_later)
+      const double seconds = kept.result.evaluation.iteration_time_s;
+      const bool in_chunks = kept.rules.chunks > 1;
+      if (in_chunks) most_s = std::min(most_s, seconds * (1 + kAsGoodInChunks));
+      if (is_worth_it(kept) && !(in_chunks && seconds > most_s))
         TANGRAM_RETURN_IF_ERROR(Polish(Reach::kNear, kept));
       if (IsBetter(kept.result, best->result)) best = &kept;
-      const bool is_plain = kept.rules.chunks == 1;
-      if (is_plain &&
+      if (!in_chunks &&
           (plain == nullptr || IsBetter(kept.result, plain->result)))
         plain = &kept;
     }
@@ -512,13 +515,7 @@ class RuntimeSearch::Parts {
         if (attempt.library != library || attempt.chunks > 1) continue;
         search.variants.push_back(RulesOf(attempt));
       }
-      // Fit knows what stages share.
-      search.rules = search.variants.front();
-      StageLimits& stages = search.rules.stages;
-      stages.tp_degree = stages.dp_degree = stages.cp_degree = 0;
-      stages.gpus_per_stage = 0;
-      search.rules.ends = {};
-      search.rules.gpus_per_node = 0;
+      search.rules = WithoutShared(search.variants.front());
       TANGRAM_RETURN_IF_ERROR(
           SearchWhole(choice_, request_, search, observer_, result));
     }
@@ -526,16 +523,19 @@ class RuntimeSearch::Parts {
   }
 
   absl::Status Polish(Reach reach, Kept& kept) {
-    const double before_s = kept.result.evaluation.iteration_time_s;
-    if (kept.rules.chunks > 1) {
-      TANGRAM_RETURN_IF_ERROR(PolishChunks(request_, kept.rules, observer_,
-                                           kept.result, choice_.search.tasks));
-      if (kept.result.evaluation.iteration_time_s < before_s) {
-        return absl::OkStatus();
-      }
-    }
-    return PolishResult(RequestOf(kept.rules.chunks), kept.rules, reach,
-                        observer_, kept.result, choice_.search.tasks);
+    PlanResult& result = kept.result;
+    TaskRunner* const tasks = choice_.search.tasks;
+    if (kept.rules.chunks == 1)
+      return PolishResult(request_, kept.rules, reach, observer_, result,
+                          tasks);
+    // Changes of plans in chunks may lead from one attempt to another.
+    const PipelineRules wide = WithoutShared(kept.rules);
+    const double before_s = result.evaluation.iteration_time_s;
+    TANGRAM_RETURN_IF_ERROR(
+        PolishChunks(request_, wide, observer_, result, tasks));
+    if (result.evaluation.iteration_time_s < before_s) return absl::OkStatus();
+    return PolishResult(in_chunks_, wide, Reach::kFar, observer_, result,
+                        tasks);
   }
 
   const PlanningRuntime& runtime_;

@@ -47,4 +47,14 @@ std::vector<RuntimeAttempt> AttemptsOf(
   return attempts;
 }
 
+PipelineRules WithoutShared(PipelineRules rules) {
+  StageLimits& stages = rules.stages;
+  stages.tp_degree = stages.dp_degree = stages.cp_degree = 0;
+  stages.gpus_per_stage = stages.max_stages = 0;
+  stages.each_depth = false;
+  rules.ends = {};
+  rules.gpus_per_node = 0;
+  return rules;
+}
+
 }  // namespace tangram

@@ -9,6 +9,7 @@
 #include "common/domain/cluster.h"
 #include "common/domain/device.h"
 #include "common/planner/cluster_planner.h"
+#include "common/planner/pipeline_rules.h"
 #include "common/planner/runtime_catalogue.h"
 
 namespace tangram {
@@ -43,6 +44,11 @@ PlanRequest InChunks(PlanRequest request);
 std::vector<RuntimeAttempt> AttemptsOf(
     absl::Span<const std::optional<CollectiveLibrary>> libraries,
     absl::Span<const RuntimeVariant> variants, int chunks);
+
+// Returns the rules of an attempt without the values that its stages share,
+// which PipelineRules::fit knows, and without those that are only for its
+// search.
+PipelineRules WithoutShared(PipelineRules rules);
 
 }  // namespace tangram
 
