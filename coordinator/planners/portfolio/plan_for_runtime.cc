@@ -29,18 +29,6 @@
 namespace tangram {
 namespace {
 
-bool FixesDegreesOfStages(const RuntimeVariant& variant) {
-  return variant.stages.tp_degree > 0;
-}
-
-// Returns whether the variants fix degrees of stages, perhaps of the first and
-// the last alone.
-bool FixSomeDegrees(absl::Span<const RuntimeVariant> variants) {
-  return absl::c_any_of(variants, [](const RuntimeVariant& variant) {
-    return FixesDegreesOfStages(variant) || variant.ends.tp_degree > 0;
-  });
-}
-
 // The most plans that are polished for one runtime.
 constexpr size_t kMostPolished = 4;
 
@@ -118,6 +106,8 @@ class RuntimeSearch::Parts {
     return absl::c_all_of(variants_, FixesDegreesOfStages);
   }
 
+  double members_brought() const { return members_brought_; }
+
   double scouted_s() const {
     return HasPlan() ? best().evaluation.iteration_time_s : kInfinity;
   }
@@ -172,6 +162,7 @@ class RuntimeSearch::Parts {
               .reason = absl::StrCat(runtime_.name(), ": no plan was found")}};
     }
     incumbent_s_ = asked.incumbent_s * ClosedFormExcess();
+    most_scouted_s_ = std::max(incumbent_s_, asked.most_scouted_s);
     std::vector<std::string> left_out;
     if (!asked.members.empty()) {
       TANGRAM_ASSIGN_OR_RETURN(const MixableMembers mixable,
@@ -317,7 +308,7 @@ class RuntimeSearch::Parts {
              (attempt.has_seed_plans || scouted_s_ == kInfinity);
     }
     return least_s == kInfinity && HasFewGpus(request_) &&
-           (scouted_s_ <= incumbent_s_ || scouted_s_ == kInfinity);
+           (scouted_s_ <= most_scouted_s_ || scouted_s_ == kInfinity);
   }
 
   // Returns the variants of the runtime: one for each value of the properties
@@ -450,6 +441,10 @@ class RuntimeSearch::Parts {
   // result of a whole search replaces that of its seeds.
   void Keep(const Attempt& attempt, PlanResult result, bool is_seeded = false) {
     if (result.plan.has_value()) {
+      if (attempt.chunks == 1 && scouted_s_ < kInfinity) {
+        members_brought_ = std::max(
+            members_brought_, scouted_s_ / result.evaluation.iteration_time_s);
+      }
       std::erase_if(kept_, [&](const Kept& kept) {
         return kept.is_seeded && kept.attempt == attempt.number &&
                IsBetter(result, kept.result);
@@ -524,18 +519,17 @@ class RuntimeSearch::Parts {
 
   absl::Status Polish(Reach reach, Kept& kept) {
     PlanResult& result = kept.result;
-    TaskRunner* const tasks = choice_.search.tasks;
     if (kept.rules.chunks == 1)
       return PolishResult(request_, kept.rules, reach, observer_, result,
-                          tasks);
+                          choice_.search.tasks);
     // Changes of plans in chunks may lead from one attempt to another.
     const PipelineRules wide = WithoutShared(kept.rules);
     const double before_s = result.evaluation.iteration_time_s;
     TANGRAM_RETURN_IF_ERROR(
-        PolishChunks(request_, wide, observer_, result, tasks));
+        PolishChunks(request_, wide, observer_, result, choice_.search.tasks));
     if (result.evaluation.iteration_time_s < before_s) return absl::OkStatus();
     return PolishResult(in_chunks_, wide, Reach::kFar, observer_, result,
-                        tasks);
+                        choice_.search.tasks);
   }
 
   const PlanningRuntime& runtime_;
@@ -552,6 +546,8 @@ class RuntimeSearch::Parts {
   std::vector<RuntimeVariant> variants_;
   std::vector<Attempt> attempts_;
   double incumbent_s_ = kInfinity;
+  double most_scouted_s_ = kInfinity;
+  double members_brought_ = 1;
   double scouted_s_ = kInfinity;  // Before the seeds, of 1F1B.
   std::vector<Kept> kept_;        // The best first.
   std::optional<Infeasible> closest_;
@@ -580,6 +576,10 @@ absl::StatusOr<bool> RuntimeSearch::FixesDegrees(SlicePlanSource& scout) {
 }
 
 double RuntimeSearch::scouted_s() const { return parts_->scouted_s(); }
+
+double RuntimeSearch::members_brought() const {
+  return parts_->members_brought();
+}
 
 absl::StatusOr<PlanResult> RuntimeSearch::Finish(const RuntimeMembers& asked) {
   return parts_->Finish(asked);

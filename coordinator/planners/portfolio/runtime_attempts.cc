@@ -2,6 +2,8 @@
 
 #include <set>
 
+#include "absl/algorithm/container.h"
+
 namespace tangram {
 
 std::vector<std::optional<CollectiveLibrary>> LibrariesOf(
@@ -45,6 +47,16 @@ std::vector<RuntimeAttempt> AttemptsOf(
   add_all(1);
   if (chunks > 1) add_all(chunks);
   return attempts;
+}
+
+bool FixesDegreesOfStages(const RuntimeVariant& variant) {
+  return variant.stages.tp_degree > 0;
+}
+
+bool FixSomeDegrees(absl::Span<const RuntimeVariant> variants) {
+  return absl::c_any_of(variants, [](const RuntimeVariant& variant) {
+    return FixesDegreesOfStages(variant) || variant.ends.tp_degree > 0;
+  });
 }
 
 PipelineRules WithoutShared(PipelineRules rules) {

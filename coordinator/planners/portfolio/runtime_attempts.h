@@ -45,6 +45,13 @@ std::vector<RuntimeAttempt> AttemptsOf(
     absl::Span<const std::optional<CollectiveLibrary>> libraries,
     absl::Span<const RuntimeVariant> variants, int chunks);
 
+// Returns whether the variant fixes the degrees of stages.
+bool FixesDegreesOfStages(const RuntimeVariant& variant);
+
+// Returns whether the variants fix degrees of stages, perhaps of the first and
+// the last alone.
+bool FixSomeDegrees(absl::Span<const RuntimeVariant> variants);
+
 // Returns the rules of an attempt without the values that its stages share,
 // which PipelineRules::fit knows, and without those that are only for its
 // search.
