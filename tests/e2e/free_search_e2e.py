@@ -38,6 +38,13 @@ class FreeSearch(harness.Folder):
                 demanded_s = self.plan(*request, "--schedule", "interleaved")
                 self.assertLessEqual(self.plan(*request), demanded_s * 1.005)
 
+    def test_a_framework_is_no_faster_by_its_name(self):
+        """The chunks of another are as fast before anyone is searched."""
+        request = ("--nodes", "g5.12xlarge=2", "--model", "llama3-8b", "--seq", "2048",
+                   "--global-batch", "32")
+        named_s = self.plan(*request, "--runtime", "galvatron")
+        self.assertLessEqual(self.plan(*request), named_s * 1.005)
+
 
 if __name__ == "__main__":
     harness.main()
