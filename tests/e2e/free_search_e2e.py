@@ -8,12 +8,14 @@ import harness
 class FreeSearch(harness.Folder):
     """Few microbatches, with which deep pipelines pay in chunks alone."""
 
-    def seconds(self, batch, *demand, nodes=4):
-        self.tangram("plan", "--nodes", f"p5.48xlarge={nodes}", "--model",
-                     "qwen3-30b-a3b", "--seq", "2048", "--global-batch", str(batch),
-                     *demand, "--quiet", "--output", "plan.json")
+    def plan(self, *request):
+        self.tangram("plan", *request, "--quiet", "--output", "plan.json")
         with open(f"{self.folder}/plan.json", encoding="utf-8") as file:
             return json.load(file)["evaluation"]["iteration_time_s"]
+
+    def seconds(self, batch, *demand, nodes=4):
+        return self.plan("--nodes", f"p5.48xlarge={nodes}", "--model", "qwen3-30b-a3b",
+                         "--seq", "2048", "--global-batch", str(batch), *demand)
 
     def test_another_depth_is_no_faster(self):
         free_s = self.seconds(64)
@@ -25,6 +27,23 @@ class FreeSearch(harness.Folder):
         free_s = self.seconds(48)
         self.assertLessEqual(free_s, self.seconds(48, nodes=3) * 1.005)
         self.assertLessEqual(free_s, self.seconds(48, "--pp", "3") * 1.005)
+
+    def test_chunks_that_are_demanded_are_no_faster(self):
+        for request in (
+                ("--nodes", "g6.48xlarge=8", "--model", "gpt3-13b", "--seq", "1024",
+                 "--global-batch", "128"),
+                ("--nodes", "a2-highgpu-8g=3,p4d.24xlarge=1", "--model", "llama2-7b",
+                 "--global-batch", "32")):
+            with self.subTest(request=request):
+                demanded_s = self.plan(*request, "--schedule", "interleaved")
+                self.assertLessEqual(self.plan(*request), demanded_s * 1.005)
+
+    def test_a_framework_is_no_faster_by_its_name(self):
+        """The chunks of another are as fast before anyone is searched."""
+        request = ("--nodes", "g5.12xlarge=2", "--model", "llama3-8b", "--seq", "2048",
+                   "--global-batch", "32")
+        named_s = self.plan(*request, "--runtime", "galvatron")
+        self.assertLessEqual(self.plan(*request), named_s * 1.005)
 
 
 if __name__ == "__main__":

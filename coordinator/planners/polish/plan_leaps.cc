@@ -11,6 +11,7 @@
 #include "common/domain/stage_limits.h"
 #include "coordinator/planners/constraints/microbatch_sizes.h"
 #include "coordinator/planners/polish/plan_moves.h"
+#include "coordinator/planners/polish/plan_schedules.h"
 
 namespace tangram {
 namespace {
@@ -42,12 +43,17 @@ bool ChangesAlone(const PipelinePlan& plan) {
   return plan.num_stages() <= kMostStages && num_gpus <= kMostGpus;
 }
 
+Group AllOf(const PipelinePlan& plan) {
+  Group all(plan.num_stages());
+  absl::c_iota(all, 0);
+  return all;
+}
+
 // Returns the stages that change together: those of each island, and all. Small
 // plans have also each stage alone.
 std::vector<Group> GroupsOf(const PipelinePlan& plan) {
   std::set<int> islands;
-  Group all(plan.num_stages());
-  absl::c_iota(all, 0);
+  Group all = AllOf(plan);
   std::vector<Group> groups;
   if (ChangesAlone(plan)) {
     for (const int s : all) groups.push_back({s});
@@ -73,7 +79,8 @@ class Leaps {
                   .runs),
         cuts_(CutsOf(request.model, Runtime::Cuts::kLayers)) {}
 
-  std::vector<PipelinePlan> All() && {
+  // Returns the leaps in which these groups of stages change.
+  std::vector<PipelinePlan> Of(const std::vector<Group>& groups) && {
     const PlanConstraints& constraints = request_.constraints;
     const bool keeps_degrees = !constraints.tp_degrees.empty() ||
                                !constraints.dp_degrees.empty() ||
@@ -83,7 +90,7 @@ class Leaps {
         !constraints.pins.empty() || rules_.stages.max_stages > 0;
     if (request_.pipeline_microbatch_size == 0) ChangeMicrobatch();
     if (constraints.pins.empty()) SwapIslands();
-    for (const Group& group : GroupsOf(plan_)) {
+    for (const Group& group : groups) {
       if (!keeps_degrees) ChangeDegrees(group);
       if (!keeps_degrees && !keeps_stages) Split(group);
       if (!keeps_degrees && constraints.pp_degree == 0 &&
@@ -319,13 +326,96 @@ class Leaps {
   std::vector<PipelinePlan> leaps_;
 };
 
+// Leaps to plans in chunks.
+class LeapsInChunks {
+ public:
+  LeapsInChunks(const PlanRequest& request, const PipelineRules& rules,
+                const PipelinePlan& plan)
+      : request_(request),
+        rules_(rules),
+        plan_(plan),
+        chunks_(plan.virtual_stages),
+        keeps_chunks_(request.constraints.virtual_stages > 0),
+        devices_(WithoutChunks(plan)) {}
+
+  // Other chunks on the devices, or one more or less, or all devices change
+  // alike.
+  std::vector<PipelinePlan> All() && {
+    for (const int more : {-1, 0, 1}) {
+      if (more == 0 || !keeps_chunks_) Add(chunks_ + more, devices_);
+    }
+    for (PipelinePlan& other :
+         Leaps(request_, rules_, devices_).Of({AllOf(devices_)})) {
+      for (const int size : SizesOf(other)) {
+        other.pipeline_microbatch_size = size;
+        AddAll(other);
+      }
+    }
+    return std::move(leaps_);
+  }
+
+ private:
+  // Returns the microbatch sizes that are tried after a leap. Those that change
+  // with the degrees keep the samples of a GPU, or the number of microbatches
+  // for each stage.
+  std::vector<int> SizesOf(const PipelinePlan& leap) const {
+    const int size = leap.pipeline_microbatch_size;
+    std::vector<int> sizes = {size};
+    if (request_.pipeline_microbatch_size > 0 ||
+        size != devices_.pipeline_microbatch_size) {
+      return sizes;
+    }
+    if (size % 2 == 0) sizes.push_back(size / 2);
+    if (request_.training.global_batch_size % (2 * size) == 0) {
+      sizes.push_back(2 * size);
+    }
+    return sizes;
+  }
+
+  void AddAll(const PipelinePlan& devices) {
+    std::set<int> counts = {chunks_};
+    if (!keeps_chunks_) {
+      for (const int chunks : ChunkCounts(request_.model, devices)) {
+        counts.insert(chunks);
+      }
+    }
+    for (const int chunks : counts) Add(chunks, devices);
+  }
+
+  // Stages divide the microbatches.
+  void Add(int chunks, const PipelinePlan& devices) {
+    const int num_stages = devices.num_stages();
+    const int num_microbatches =
+        request_.training.global_batch_size / devices.pipeline_microbatch_size;
+    if (chunks == 1 || num_stages == 1 || num_microbatches % num_stages != 0) {
+      return;
+    }
+    for (PipelinePlan& leap :
+         AllInterleaved(request_.model, FinestCuts(rules_), chunks, devices)) {
+      if (leap == plan_ || absl::c_linear_search(leaps_, leap)) continue;
+      leaps_.push_back(std::move(leap));
+    }
+  }
+
+  const PlanRequest& request_;
+  const PipelineRules& rules_;
+  const PipelinePlan& plan_;
+  const int chunks_;
+  const bool keeps_chunks_;
+  const PipelinePlan devices_;
+  std::vector<PipelinePlan> leaps_;
+};
+
 }  // namespace
 
 std::vector<PipelinePlan> LeapsFrom(const PlanRequest& request,
                                     const PipelineRules& rules,
                                     const PipelinePlan& plan) {
-  if (plan.virtual_stages > 1 || !plan.warm_up_passes.empty()) return {};
-  return Leaps(request, rules, plan).All();
+  if (!plan.warm_up_passes.empty()) return {};
+  if (plan.virtual_stages > 1) {
+    return LeapsInChunks(request, rules, plan).All();
+  }
+  return Leaps(request, rules, plan).Of(GroupsOf(plan));
 }
 
 }  // namespace tangram

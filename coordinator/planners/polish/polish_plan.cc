@@ -93,15 +93,7 @@ class Polisher {
     most_estimates_ = num_estimated_ + Effort(kMostLeaping);
     Keep(best_);
     if (reach_ == Reach::kNearAndSchedules) beam_.clear();
-    // Several times, as the way to a faster plan may lead over slower ones.
-    while (!beam_.empty()) {
-      const std::vector<PolishedPlan> from = std::move(beam_);
-      beam_.clear();
-      for (const PolishedPlan& plan : from) {
-        TANGRAM_RETURN_IF_ERROR(LeapFrom(plan.plan));
-      }
-      DropSlow(kWorthLeaping, beam_);
-    }
+    TANGRAM_RETURN_IF_ERROR(LeapOn());
     if (reach_ >= Reach::kSchedules) TANGRAM_RETURN_IF_ERROR(TrySchedules());
     return std::move(best_);
   }
@@ -201,12 +193,29 @@ class Polisher {
     Insert(std::move(plan), kBeam, beam_);
   }
 
-  // Climbs after the leaps from `plan` that seem best.
+  // Leaps from the plans of the beam, several times, as the way to a faster
+  // plan may lead over slower ones.
+  absl::Status LeapOn() {
+    while (!beam_.empty()) {
+      const std::vector<PolishedPlan> from = std::move(beam_);
+      beam_.clear();
+      for (const PolishedPlan& plan : from) {
+        TANGRAM_RETURN_IF_ERROR(LeapFrom(plan.plan));
+      }
+      DropSlow(kWorthLeaping, beam_);
+    }
+    return absl::OkStatus();
+  }
+
+  // Climbs after the leaps from `plan` that seem best. Climbs in chunks bring
+  // less, and take longer.
   absl::Status LeapFrom(const PipelinePlan& plan) {
+    const bool in_chunks = plan.virtual_stages > 1;
     std::vector<PolishedPlan> landings;
-    TANGRAM_RETURN_IF_ERROR(Land(LeapsFrom(request_, rules_, plan),
-                                 PlanClimber::Effort::kFull, kWorthClimbing,
-                                 kMostLeaps, landings));
+    TANGRAM_RETURN_IF_ERROR(
+        Land(LeapsFrom(request_, rules_, plan), PlanClimber::Effort::kFull,
+             in_chunks ? kWorthScheduling : kWorthClimbing,
+             in_chunks ? kMostScheduled : kMostLeaps, landings));
     return ClimbFrom(landings, kMostAfterLeap);
   }
 
@@ -235,10 +244,13 @@ class Polisher {
     }
     DropSlow(kWorthClimbingOn, beam_);
     if (beam_.empty()) return absl::OkStatus();
-    beam_.resize(1);
-    TANGRAM_RETURN_IF_ERROR(ClimbFrom(beam_, kMostOfBestSchedule));
+    std::vector<PolishedPlan> top = {beam_.front()};
+    TANGRAM_RETURN_IF_ERROR(ClimbFrom(top, kMostOfBestSchedule));
     if (SecondsOf(best_) == one_f_one_b_s) return absl::OkStatus();
-    TANGRAM_RETURN_IF_ERROR(LeapFrom(PipelinePlan(best_.plan)));
+    // Leaps under 1F1B have led here. Those in chunks only begin.
+    TANGRAM_RETURN_IF_ERROR(best_.plan.virtual_stages > 1
+                                ? LeapOn()
+                                : LeapFrom(PipelinePlan(best_.plan)));
     best_.one_f_one_b_s = one_f_one_b_s;
     return absl::OkStatus();
   }
@@ -304,9 +316,7 @@ absl::StatusOr<PolishedPlan> PolishPlan(const PlanRequest& request,
                                         TaskRunner* tasks) {
   if (HasMixedStages(start.plan)) return start;
   if (DemandedSchedule(request.constraints).has_value()) {
-    // The plan has it, and leaps are between plans of one chunk a device.
-    reach = start.plan.virtual_stages > 1 ? Reach::kNear
-                                          : std::min(reach, Reach::kFar);
+    reach = std::min(reach, Reach::kFar);  // The plan has it.
   } else if (start.plan.virtual_stages > 1) {
     return start;
   }

@@ -88,7 +88,7 @@ class Search {
       TANGRAM_RETURN_IF_ERROR(PlanFreelyWith(Everyone()));
     }
     TANGRAM_RETURN_IF_ERROR(Scout());
-    const bool is_scouted = LeastScouted() < kInfinity;
+    const bool is_scouted = least_scouted_s_ < kInfinity;
     TANGRAM_RETURN_IF_ERROR(
         SearchRuntimes(is_scouted ? Members::kAll : Members::kDefault));
     if (freely == Freely::kLast) TANGRAM_RETURN_IF_ERROR(Hint());
@@ -143,6 +143,7 @@ class Search {
     absl::c_stable_sort(tried_, [](const Tried& a, const Tried& b) {
       return a.search.scouted_s() < b.search.scouted_s();
     });
+    least_scouted_s_ = tried_.front().search.scouted_s();
     return absl::OkStatus();
   }
 
@@ -190,18 +191,15 @@ class Search {
     return PlayAsAsked();
   }
 
-  double LeastScouted() const { return tried_.front().search.scouted_s(); }
-
   // Returns the time, in seconds, above which the scout's plan for a runtime is
   // enough.
   double MostScouted() const {
-    const double least_s = LeastScouted();
     if (!best_.has_value() || HasFewGpus(request_)) {
-      return least_s * (1 + kFarBehind);
+      return least_scouted_s_ * (1 + kFarBehind);
     }
     const double best_s = best_->evaluation.iteration_time_s;
-    return best_s *
-           std::max(1 + kSearchesBring, least_s / best_s + kMoreThanBest);
+    return best_s * std::max(1 + kSearchesBring,
+                             least_scouted_s_ / best_s + kMoreThanBest);
   }
 
   // Returns the time, in seconds, of plans that take longer than the best so
@@ -343,6 +341,7 @@ class Search {
     absl::StatusOr<PlanResult> result = tried.search.Finish(
         {.members = members,
          .incumbent_s = incumbent_s,
+         .most_scouted_s = incumbent_s * members_bring_,
          .worth_polishing_s = SlowerThanBest(kWorthPolishing),
          .worth_leaping_s = SlowerThanBest(kWorthLargeChanges)});
     if (absl::IsUnimplemented(result.status())) {
@@ -367,7 +366,9 @@ class Search {
         alternative.parallelizers.push_back(std::move(maker));
       }
     }
-    Keep(*std::move(result), *tried.runtime);
+    if (Keep(*std::move(result), *tried.runtime)) {
+      members_bring_ = tried.search.members_brought();
+    }
     return absl::OkStatus();
   }
 
@@ -387,16 +388,17 @@ class Search {
   }
 
   // Keeps the better plan; of equally fast ones the first, but rather for a
-  // runtime that reads the user's data.
-  void Keep(PlanResult result, const PlanningRuntime& runtime) {
+  // runtime that reads the user's data. Returns whether it kept this one.
+  bool Keep(PlanResult result, const PlanningRuntime& runtime) {
     const bool reads_more =
         runtime_ != nullptr && runtime.ReadsData() && !runtime_->ReadsData();
     if (best_.has_value() && !IsBetter(result, *best_) &&
         !(reads_more && !IsBetter(*best_, result))) {
-      return;
+      return false;
     }
     best_ = std::move(result);
     runtime_ = &runtime;
+    return true;
   }
 
   // Plays the best plan of a runtime in the training that was asked for.
@@ -537,6 +539,8 @@ class Search {
   std::vector<Tried> tried_;  // All runtimes, those scouted fastest first.
   std::optional<PlanResult> best_;
   const PlanningRuntime* runtime_ = nullptr;  // The runtime of `best_`.
+  double least_scouted_s_ = kInfinity;
+  double members_bring_ = 1;  // RuntimeSearch::members_brought for it.
   // The reason that came closest, of runtimes without a plan.
   std::optional<Infeasible> closest_;
   // The best plan in the training that was asked for, if it fits then.

@@ -29,18 +29,6 @@
 namespace tangram {
 namespace {
 
-bool FixesDegreesOfStages(const RuntimeVariant& variant) {
-  return variant.stages.tp_degree > 0;
-}
-
-// Returns whether the variants fix degrees of stages, perhaps of the first and
-// the last alone.
-bool FixSomeDegrees(absl::Span<const RuntimeVariant> variants) {
-  return absl::c_any_of(variants, [](const RuntimeVariant& variant) {
-    return FixesDegreesOfStages(variant) || variant.ends.tp_degree > 0;
-  });
-}
-
 // The most plans that are polished for one runtime.
 constexpr size_t kMostPolished = 4;
 
@@ -53,6 +41,9 @@ constexpr double kWorthSearchingOnMany = 0.005;
 // The chunks for which pipelines are ranked. Those that are judged may have
 // others.
 constexpr int kChunks = 2;
+
+// Plans in chunks that are so much slower than the best may overtake it.
+constexpr double kAsGoodInChunks = 0.01;
 
 // The most stages on an island of pipelines that are ranked so.
 constexpr int kDeepest = 16;
@@ -115,6 +106,8 @@ class RuntimeSearch::Parts {
     return absl::c_all_of(variants_, FixesDegreesOfStages);
   }
 
+  double members_brought() const { return members_brought_; }
+
   double scouted_s() const {
     return HasPlan() ? best().evaluation.iteration_time_s : kInfinity;
   }
@@ -169,6 +162,7 @@ class RuntimeSearch::Parts {
               .reason = absl::StrCat(runtime_.name(), ": no plan was found")}};
     }
     incumbent_s_ = asked.incumbent_s * ClosedFormExcess();
+    most_scouted_s_ = std::max(incumbent_s_, asked.most_scouted_s);
     std::vector<std::string> left_out;
     if (!asked.members.empty()) {
       TANGRAM_ASSIGN_OR_RETURN(const MixableMembers mixable,
@@ -314,7 +308,7 @@ class RuntimeSearch::Parts {
              (attempt.has_seed_plans || scouted_s_ == kInfinity);
     }
     return least_s == kInfinity && HasFewGpus(request_) &&
-           (scouted_s_ <= incumbent_s_ || scouted_s_ == kInfinity);
+           (scouted_s_ <= most_scouted_s_ || scouted_s_ == kInfinity);
   }
 
   // Returns the variants of the runtime: one for each value of the properties
@@ -447,6 +441,10 @@ class RuntimeSearch::Parts {
   // result of a whole search replaces that of its seeds.
   void Keep(const Attempt& attempt, PlanResult result, bool is_seeded = false) {
     if (result.plan.has_value()) {
+      if (attempt.chunks == 1 && scouted_s_ < kInfinity) {
+        members_brought_ = std::max(
+            members_brought_, scouted_s_ / result.evaluation.iteration_time_s);
+      }
       std::erase_if(kept_, [&](const Kept& kept) {
         return kept.is_seeded && kept.attempt == attempt.number &&
                IsBetter(result, kept.result);
@@ -482,15 +480,15 @@ class RuntimeSearch::Parts {
     };
     Kept* best = &kept_.front();
     Kept* plain = nullptr;
-    bool has_chunks = false;  // Once the best plan in chunks was polished.
+    double most_s = kInfinity;  // Slower plans in chunks are not polished.
     for (Kept& kept : kept_) {
-      const bool is_later = has_chunks && kept.rules.chunks > 1;
-      has_chunks |= kept.rules.chunks > 1;
-      if (is_worth_it(kept) && !is_later)
+      const double seconds = kept.result.evaluation.iteration_time_s;
+      const bool in_chunks = kept.rules.chunks > 1;
+      if (in_chunks) most_s = std::min(most_s, seconds * (1 + kAsGoodInChunks));
+      if (is_worth_it(kept) && !(in_chunks && seconds > most_s))
         TANGRAM_RETURN_IF_ERROR(Polish(Reach::kNear, kept));
       if (IsBetter(kept.result, best->result)) best = &kept;
-      const bool is_plain = kept.rules.chunks == 1;
-      if (is_plain &&
+      if (!in_chunks &&
           (plain == nullptr || IsBetter(kept.result, plain->result)))
         plain = &kept;
     }
@@ -512,13 +510,7 @@ class RuntimeSearch::Parts {
         if (attempt.library != library || attempt.chunks > 1) continue;
         search.variants.push_back(RulesOf(attempt));
       }
-      // Fit knows what stages share.
-      search.rules = search.variants.front();
-      StageLimits& stages = search.rules.stages;
-      stages.tp_degree = stages.dp_degree = stages.cp_degree = 0;
-      stages.gpus_per_stage = 0;
-      search.rules.ends = {};
-      search.rules.gpus_per_node = 0;
+      search.rules = WithoutShared(search.variants.front());
       TANGRAM_RETURN_IF_ERROR(
           SearchWhole(choice_, request_, search, observer_, result));
     }
@@ -526,16 +518,18 @@ class RuntimeSearch::Parts {
   }
 
   absl::Status Polish(Reach reach, Kept& kept) {
-    const double before_s = kept.result.evaluation.iteration_time_s;
-    if (kept.rules.chunks > 1) {
-      TANGRAM_RETURN_IF_ERROR(PolishChunks(request_, kept.rules, observer_,
-                                           kept.result, choice_.search.tasks));
-      if (kept.result.evaluation.iteration_time_s < before_s) {
-        return absl::OkStatus();
-      }
-    }
-    return PolishResult(RequestOf(kept.rules.chunks), kept.rules, reach,
-                        observer_, kept.result, choice_.search.tasks);
+    PlanResult& result = kept.result;
+    if (kept.rules.chunks == 1)
+      return PolishResult(request_, kept.rules, reach, observer_, result,
+                          choice_.search.tasks);
+    // Changes of plans in chunks may lead from one attempt to another.
+    const PipelineRules wide = WithoutShared(kept.rules);
+    const double before_s = result.evaluation.iteration_time_s;
+    TANGRAM_RETURN_IF_ERROR(
+        PolishChunks(request_, wide, observer_, result, choice_.search.tasks));
+    if (result.evaluation.iteration_time_s < before_s) return absl::OkStatus();
+    return PolishResult(in_chunks_, wide, Reach::kFar, observer_, result,
+                        choice_.search.tasks);
   }
 
   const PlanningRuntime& runtime_;
@@ -552,6 +546,8 @@ class RuntimeSearch::Parts {
   std::vector<RuntimeVariant> variants_;
   std::vector<Attempt> attempts_;
   double incumbent_s_ = kInfinity;
+  double most_scouted_s_ = kInfinity;
+  double members_brought_ = 1;
   double scouted_s_ = kInfinity;  // Before the seeds, of 1F1B.
   std::vector<Kept> kept_;        // The best first.
   std::optional<Infeasible> closest_;
@@ -580,6 +576,10 @@ absl::StatusOr<bool> RuntimeSearch::FixesDegrees(SlicePlanSource& scout) {
 }
 
 double RuntimeSearch::scouted_s() const { return parts_->scouted_s(); }
+
+double RuntimeSearch::members_brought() const {
+  return parts_->members_brought();
+}
 
 absl::StatusOr<PlanResult> RuntimeSearch::Finish(const RuntimeMembers& asked) {
   return parts_->Finish(asked);

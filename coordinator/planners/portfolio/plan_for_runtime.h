@@ -29,6 +29,10 @@ struct RuntimeMembers {
   std::vector<PortfolioMember> members;  // None: the scout's plan is enough.
   // Plans that are judged to take longer, in seconds, are not looked for.
   double incumbent_s = kInfinity;
+  // Members whose seeds make no plan up to the incumbent are asked for all
+  // slice plans if the scout's plan takes at most so long, in seconds, or no
+  // longer than the incumbent.
+  double most_scouted_s = 0;
   // Plans that take longer, in seconds, are not polished.
   double worth_polishing_s = kInfinity;
   // Plans that take longer, in seconds, are not polished by large changes.
@@ -62,6 +66,9 @@ class RuntimeSearch {
   // Returns the best plan from the slice plans of all members or those of the
   // scout. Call it once, with members if there was no scout.
   absl::StatusOr<PlanResult> Finish(const RuntimeMembers& asked);
+  // Returns by which factor plans of 1F1B of the members were faster than the
+  // scout's. It is large where memory is scarce. 1: they brought nothing.
+  double members_brought() const;
 
  private:
   class Parts;

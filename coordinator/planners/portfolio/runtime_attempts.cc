@@ -2,6 +2,8 @@
 
 #include <set>
 
+#include "absl/algorithm/container.h"
+
 namespace tangram {
 
 std::vector<std::optional<CollectiveLibrary>> LibrariesOf(
@@ -45,6 +47,26 @@ std::vector<RuntimeAttempt> AttemptsOf(
   add_all(1);
   if (chunks > 1) add_all(chunks);
   return attempts;
+}
+
+bool FixesDegreesOfStages(const RuntimeVariant& variant) {
+  return variant.stages.tp_degree > 0;
+}
+
+bool FixSomeDegrees(absl::Span<const RuntimeVariant> variants) {
+  return absl::c_any_of(variants, [](const RuntimeVariant& variant) {
+    return FixesDegreesOfStages(variant) || variant.ends.tp_degree > 0;
+  });
+}
+
+PipelineRules WithoutShared(PipelineRules rules) {
+  StageLimits& stages = rules.stages;
+  stages.tp_degree = stages.dp_degree = stages.cp_degree = 0;
+  stages.gpus_per_stage = stages.max_stages = 0;
+  stages.each_depth = false;
+  rules.ends = {};
+  rules.gpus_per_node = 0;
+  return rules;
 }
 
 }  // namespace tangram

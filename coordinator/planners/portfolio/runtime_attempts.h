@@ -9,6 +9,7 @@
 #include "common/domain/cluster.h"
 #include "common/domain/device.h"
 #include "common/planner/cluster_planner.h"
+#include "common/planner/pipeline_rules.h"
 #include "common/planner/runtime_catalogue.h"
 
 namespace tangram {
@@ -43,6 +44,18 @@ PlanRequest InChunks(PlanRequest request);
 std::vector<RuntimeAttempt> AttemptsOf(
     absl::Span<const std::optional<CollectiveLibrary>> libraries,
     absl::Span<const RuntimeVariant> variants, int chunks);
+
+// Returns whether the variant fixes the degrees of stages.
+bool FixesDegreesOfStages(const RuntimeVariant& variant);
+
+// Returns whether the variants fix degrees of stages, perhaps of the first and
+// the last alone.
+bool FixSomeDegrees(absl::Span<const RuntimeVariant> variants);
+
+// Returns the rules of an attempt without the values that its stages share,
+// which PipelineRules::fit knows, and without those that are only for its
+// search.
+PipelineRules WithoutShared(PipelineRules rules);
 
 }  // namespace tangram
 

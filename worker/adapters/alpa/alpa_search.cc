@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "common/base/infinity.h"
 #include "common/base/stop_poll.h"
 #include "common/domain/plan_merits.h"
 #include "common/domain/recompute_masks.h"
@@ -125,14 +124,15 @@ class Search {
 
   // Returns the least shortage of memory over simple pipelines: one submesh,
   // one sharding, layers divided evenly, as many stages as there is room for.
-  double LeastShort() const {
-    double least = kInfinity;
+  // Empty: the limits leave no sharding.
+  std::optional<double> LeastShort() const {
+    std::optional<double> least;
     for (int submesh = 0; submesh < tables_.num_submeshes(); ++submesh) {
       const int room = tables_.num_units() * tables_.gpus_per_unit() /
                        tables_.gpus_of(submesh);
       const int stages = std::min(tables_.layers().size(), room);
       for (int config = 0; config < tables_.num_configs(submesh); ++config) {
-        least = std::min(least, BytesShort(stages, submesh, config));
+        NoteShortage(BytesShort(stages, submesh, config), least);
       }
     }
     return least;

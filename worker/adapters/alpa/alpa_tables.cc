@@ -49,8 +49,9 @@ std::vector<int> SubmeshSizes(const IslandSpec& island,
 }
 
 // Returns the smallest size with which the island has at most `max_units`
-// units, else the largest size.
+// units, else the largest size. Without sizes, the island is one unit.
 int GpusPerUnit(const std::vector<int>& sizes, int num_gpus, int max_units) {
+  if (sizes.empty()) return num_gpus;
   for (const int size : sizes) {
     if (num_gpus / size <= max_units) return size;
   }

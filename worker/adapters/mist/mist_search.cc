@@ -234,16 +234,16 @@ class Search {
   }
 
   // Returns the least shortage of balanced splits under the choices that save
-  // most memory.
-  double LeastShort(absl::Span<const EqualStages> layouts) {
-    double least_short = kInfinity;
+  // most memory. Empty: the limits leave no choice.
+  std::optional<double> LeastShort(absl::Span<const EqualStages> layouts) {
+    std::optional<double> least_short;
     for (const EqualStages& layout : layouts) {
       StagePolicies& stages = StagesOf(layout.gpus_per_stage);
       for (const auto& degrees : stages.degrees()) {
         const int most = static_cast<int>(stages.offloads().size()) - 1;
         for (const int offload : {0, most}) {
-          least_short = std::min(least_short,
-                                 BytesShort(layout, stages, *degrees, offload));
+          NoteShortage(BytesShort(layout, stages, *degrees, offload),
+                       least_short);
         }
       }
     }

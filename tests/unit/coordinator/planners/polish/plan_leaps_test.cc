@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "coordinator/planners/polish/plan_schedules.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
@@ -13,6 +14,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
@@ -158,7 +160,60 @@ TEST(LeapsFromTest, ShardExpertsWhereTheRuntimeDoes) {
   EXPECT_FALSE(shards(kPlain));
 }
 
-TEST(LeapsFromTest, KnowsNoOtherSchedules) {
+// Six layers on each of four devices, in two chunks, and as many microbatches
+// as devices.
+PlanRequest ForChunks() {
+  PlanRequest request = TwoIslands();
+  request.model = testing::TestModel(24);
+  return request;
+}
+
+PipelinePlan FourDevicesInChunks() {
+  PipelinePlan plan = FourStages();
+  plan.pipeline_microbatch_size = 6;
+  for (int s = 0; s < 4; ++s) {
+    plan.stages[s].plan.begin = {s == 0 ? 0 : 6 * s + 1, 0};
+    plan.stages[s].plan.end = {s == 3 ? 26 : 6 * s + 7, 0};
+  }
+  return *Interleaved(ForChunks().model, Runtime::Cuts::kLayers, /*chunks=*/2,
+                      plan);
+}
+
+std::set<int> ChunksOf(const std::vector<PipelinePlan>& plans) {
+  std::set<int> chunks;
+  for (const PipelinePlan& plan : plans) chunks.insert(plan.virtual_stages);
+  return chunks;
+}
+
+TEST(LeapsFromTest, AllDevicesOfAPlanInChunksChangeAlike) {
+  const PipelinePlan plan = FourDevicesInChunks();
+  const std::vector<PipelinePlan> leaps = LeapsFrom(ForChunks(), {}, plan);
+  EXPECT_THAT(ChunksOf(leaps), Contains(3));
+  EXPECT_THAT(MicrobatchSizesOf(leaps), Contains(3));
+  EXPECT_TRUE(absl::c_any_of(
+      leaps, [](const PipelinePlan& leap) { return leap.num_devices() == 2; }));
+  for (const PipelinePlan& leap : leaps) {
+    EXPECT_NE(leap, plan);
+    EXPECT_EQ(leap.schedule, PipelineSchedule::kInterleaved);
+    EXPECT_GT(leap.virtual_stages, 1);
+    EXPECT_EQ(24 / leap.pipeline_microbatch_size % leap.num_devices(), 0);
+    for (const PlacedStage& stage : leap.stages) {
+      EXPECT_EQ(stage.plan.parallelism, leap.stages[0].plan.parallelism);
+    }
+  }
+}
+
+TEST(LeapsFromTest, DemandedChunksStay) {
+  PlanRequest request = ForChunks();
+  request.pipeline_microbatch_size = 6;
+  request.constraints.virtual_stages = 2;
+  const std::vector<PipelinePlan> leaps =
+      LeapsFrom(request, {}, FourDevicesInChunks());
+  EXPECT_THAT(ChunksOf(leaps), ElementsAre(2));
+  EXPECT_THAT(MicrobatchSizesOf(leaps), Each(6));
+}
+
+TEST(LeapsFromTest, KnowsNoWarmUpPasses) {
   PipelinePlan plan = FourStages();
   plan.warm_up_passes = {4, 3, 2, 1};
   EXPECT_THAT(LeapsFrom(TwoIslands(), {}, plan), IsEmpty());

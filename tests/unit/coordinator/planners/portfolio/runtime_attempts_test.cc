@@ -57,5 +57,21 @@ TEST(RuntimeAttemptsTest, PinnedLayersAndBlockingTransfersHaveNoChunks) {
   EXPECT_FALSE(MayRunInChunks(kChunked, request));
 }
 
+TEST(RuntimeAttemptsTest, RulesWithoutWhatAnAttemptSharesKeepTheRest) {
+  PipelineRules rules{.stages = {.tp_degree = 2,
+                                 .dp_degree = 4,
+                                 .max_stages = 16,
+                                 .each_depth = true,
+                                 .max_zero_stage = 1},
+                      .ends = {.tp_degree = 2},
+                      .gpus_per_node = 8,
+                      .chunks = 2};
+  rules = WithoutShared(rules);
+  EXPECT_EQ(rules.stages, StageLimits{.max_zero_stage = 1});
+  EXPECT_EQ(rules.ends, StageLimits{});
+  EXPECT_EQ(rules.gpus_per_node, 0);
+  EXPECT_EQ(rules.chunks, 2);
+}
+
 }  // namespace
 }  // namespace tangram

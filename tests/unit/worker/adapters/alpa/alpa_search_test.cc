@@ -109,6 +109,19 @@ TEST(AlpaSearchTest, SaysHowMuchMemoryIsMissing) {
   EXPECT_EQ(answer.covers_trailing_stages, kUnlimitedTrailingStages);
 }
 
+// Three samples have no two replicas.
+TEST(AlpaSearchTest, LimitsMayLeaveNoStage) {
+  const ModelSlice slice = WholeSlice(testing::TestModel(4));
+  IslandSpec island = IslandOf(2, 4, 64e9);
+  island.limits.dp_degree = 2;
+  ParallelizeOptions options = Options(3);
+  options.training.global_batch_size = 48;
+  const SlicePlanSet answer = SearchPipelines(slice, island, options);
+  EXPECT_THAT(answer.plans, IsEmpty());
+  EXPECT_THAT(CheckSlicePlanSet(answer, slice, island, options),
+              testing::IsOk());
+}
+
 TEST(AlpaSearchTest, CountsItsSteps) {
   const SlicePlanSet small = SearchPipelines(WholeSlice(testing::TestModel(2)),
                                              IslandOf(1, 2, 16e9), Options(2));

@@ -12,9 +12,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/cost/collectives.h"
+#include "common/parallelizer/check_answers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
+#include "tests/testing/status_matchers.h"
 #include "worker/adapters/mist/inter_stage.h"
 #include "worker/adapters/mist/stage_policies.h"
 #include "worker/adapters/search/split_layers.h"
@@ -165,6 +167,18 @@ TEST(MistSearchTest, AnswersBearMoreTrailingStagesThanAsked) {
   }
   EXPECT_LT(least, most);
   EXPECT_THAT(answer.plans, Each(Field(&SlicePlan::made_by, "mist")));
+}
+
+// Three samples have no two replicas.
+TEST(MistSearchTest, LimitsMayLeaveNoStage) {
+  Query query = MakeQuery(8, 4, 16e9, 3);
+  query.options.training.global_batch_size = 48;
+  query.island.limits.dp_degree = 2;
+  const SlicePlanSet answer = query.Answer();
+  EXPECT_THAT(answer.plans, IsEmpty());
+  EXPECT_THAT(
+      CheckSlicePlanSet(answer, query.slice, query.island, query.options),
+      testing::IsOk());
 }
 
 TEST(MistSearchTest, StoppedSearchesSaySo) {
