@@ -182,7 +182,7 @@ def mutate(mutation):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("build")
+    parser.add_argument("build", type=os.path.abspath)
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
