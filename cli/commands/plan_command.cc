@@ -26,6 +26,7 @@
 #include "cli/remote/remote_planning.h"
 #include "common/base/status_macros.h"
 #include "common/obs/clocks.h"
+#include "coordinator/planners/tangram/estimate_cost.h"
 
 namespace tangram {
 namespace {
@@ -53,13 +54,6 @@ absl::Status CheckTrace(const PlanOptions& options) {
   return CheckTraceOutput(options.trace_file);
 }
 
-// Submits the jobs of --prepare-node-loss and returns their names.
-absl::StatusOr<std::vector<std::string>> Prepare(
-    const PlanOptions& options, absl::Span<const ReducedRequest> spares,
-    const PlanningSetup& setup) {
-  return PrepareForNodeLoss(spares, setup, StopCondition(options.timeout_s));
-}
-
 void PrintSubmitted(const std::vector<std::string>& names, Console& console) {
   if (console.format == OutputFormat::kJson) {
     PrintDoneAsJson({.done = "submitted",
@@ -82,7 +76,7 @@ CommandResult Submit(const PlanOptions& options, const PlanRequest& request,
       SubmitPlanJob(request, setup, StopCondition(options.timeout_s)).status());
   std::vector<std::string> names = {options.job_id};
   const absl::StatusOr<std::vector<std::string>> prepared =
-      Prepare(options, spares, setup);
+      PrepareForNodeLoss(spares, setup, StopCondition(options.timeout_s));
   if (prepared.ok()) {
     names.insert(names.end(), prepared->begin(), prepared->end());
   }
@@ -132,7 +126,8 @@ absl::Status CheckPlanOutputs(const PlanOptions& options,
 // Carries out --dry-run: prints what planning costs at most.
 CommandResult PrintCost(const PlanRequest& request, const PlanningSetup& setup,
                         Console& console) {
-  TANGRAM_ASSIGN_OR_RETURN(const PlanCost cost, CostOf(request, setup));
+  TANGRAM_ASSIGN_OR_RETURN(const PlanCost cost,
+                           EstimateCost(request, setup.search));
   if (console.format == OutputFormat::kText) {
     console.out << Describe(cost) << "\n";
     return ExitCode::kOk;
@@ -224,8 +219,9 @@ CommandResult Run(const PlanOptions& options, Console& console) {
   if (options.detach) return Submit(options, request, spares, setup, console);
   TANGRAM_ASSIGN_OR_RETURN(const ExitCode code,
                            Plan(options, outputs, request, setup, console));
-  TANGRAM_ASSIGN_OR_RETURN(const std::vector<std::string> names,
-                           Prepare(options, spares, setup));
+  TANGRAM_ASSIGN_OR_RETURN(
+      const std::vector<std::string> names,
+      PrepareForNodeLoss(spares, setup, StopCondition(options.timeout_s)));
   // The one JSON answer is that of the plan.
   if (!options.quiet && !IsStandardOutput(options.output_file) &&
       console.format == OutputFormat::kText) {

@@ -19,7 +19,6 @@
 #include "coordinator/dispatch/task_threads.h"
 #include "coordinator/planners/builtin/builtin_planners.h"
 #include "coordinator/planners/portfolio/portfolio_planner.h"
-#include "coordinator/planners/tangram/estimate_cost.h"
 #include "frameworks/framework_catalogue.h"
 #include "worker/adapters/builtin_parallelizers.h"
 #include "worker/adapters/process/parallelizer_spec.h"
@@ -165,11 +164,6 @@ absl::StatusOr<PlanFile> PlanLocally(const PlanRequest& request,
   for (const PhaseTime& phase : phases) file.provenance.wall_s += phase.wall_s;
   file.provenance.phases = std::move(phases);
   return file;
-}
-
-absl::StatusOr<PlanCost> CostOf(const PlanRequest& request,
-                                const PlanningSetup& setup) {
-  return EstimateCost(request, setup.search);
 }
 
 }  // namespace tangram

@@ -17,7 +17,6 @@
 #include "coordinator/dispatch/caching_slice_plan_source.h"
 #include "coordinator/frontier/stage_times_memo.h"
 #include "coordinator/planners/registry/planner_options.h"
-#include "coordinator/planners/tangram/estimate_cost.h"
 #include "coordinator/planners/tangram/tangram_options.h"
 
 namespace tangram {
@@ -70,11 +69,6 @@ absl::StatusOr<PlanFile> PlanLocally(const PlanRequest& request,
                                      ProgressLine& line,
                                      PlanTracer* tracer = nullptr,
                                      SharedSlicePlans* shared = nullptr);
-
-// Returns an upper bound of what planning `request` costs, with each
-// parallelizer. kInvalidArgument for a request beyond the limits of a plan.
-absl::StatusOr<PlanCost> CostOf(const PlanRequest& request,
-                                const PlanningSetup& setup);
 
 }  // namespace tangram
 
