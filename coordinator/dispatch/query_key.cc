@@ -109,6 +109,31 @@ struct ContentWriter {
   }
 };
 
+// Adds what the questions of one search share, beside their scope.
+struct PlaceWriter {
+  const QueryContext* context;
+  Fingerprinter& place;
+
+  void operator()(const SliceModelQuery&) {}
+  void operator()(const ConcatenateQuery&) {}
+  void operator()(const ProfileQuery& query) {
+    place.Add(context->island_ids[query.island].view());
+    place.Add(query.pipeline_microbatch_size);
+  }
+  void operator()(const PairQuery& query) {
+    place.Add(context->island_ids[query.island].view());
+    place.Add(query.pipeline_microbatch_size);
+    place.Add(query.trailing_stages);
+  }
+};
+
+Fingerprint SharedPart(absl::string_view prefix, const QueryContext* context) {
+  Fingerprinter shared;
+  shared.Add(prefix);
+  if (context != nullptr) shared.Add(context->training_id.view());
+  return shared.Finish();
+}
+
 }  // namespace
 
 QueryContext::QueryContext(PairContext context)
@@ -122,15 +147,23 @@ QuestionWriter::QuestionWriter(const QueryScope& scope,
                                const QueryContext* context)
     : context_(context),
       bytes_(PrefixOf(scope)),
-      prefix_bytes_(bytes_.size()) {}
+      prefix_bytes_(bytes_.size()),
+      prefix_fingerprint_(SharedPart(bytes_, context)) {}
 
 Question QuestionWriter::Write(const Query& query) {
-  const absl::string_view bytes = Encode(query);
-  return {.key = sha256_(bytes), .bytes = std::string(bytes)};
+  const QueryKey key = KeyOf(query);
+  return {.key = key, .bytes = bytes_};
 }
 
 QueryKey QuestionWriter::KeyOf(const Query& query) {
-  return sha256_(Encode(query));
+  return {.place = PlaceOf(query), .digest = sha256_(Encode(query))};
+}
+
+std::array<uint8_t, 8> QuestionWriter::PlaceOf(const Query& query) const {
+  Fingerprinter place;
+  place.Add(prefix_fingerprint_);
+  std::visit(PlaceWriter{context_, place}, query);
+  return std::bit_cast<std::array<uint8_t, 8>>(place.Finish());
 }
 
 absl::string_view QuestionWriter::Encode(const Query& query) {

@@ -1,12 +1,17 @@
 #ifndef TANGRAM_COORDINATOR_DISPATCH_QUERY_KEY_H_
 #define TANGRAM_COORDINATOR_DISPATCH_QUERY_KEY_H_
 
+#include <array>
+#include <compare>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/base/fingerprint.h"
 #include "common/digest/sha256.h"
 #include "common/parallelizer/query.h"
 
@@ -31,13 +36,32 @@ struct QueryScope {
   std::string tenant;  // Empty: all tenants.
 };
 
-using QueryKey = Digest;
+// The key of a question: its place, then the digest of its bytes. Questions
+// about the same island with the same microbatch and stages behind share a
+// place. A database that orders answers by key so keeps those of one search
+// side by side, and writes few pages for them.
+struct QueryKey {
+  std::array<uint8_t, 8> place = {};
+  Digest digest;
+
+  // The 40 bytes of the key.
+  absl::string_view view() const {
+    return {reinterpret_cast<const char*>(this), sizeof(*this)};
+  }
+  auto operator<=>(const QueryKey&) const = default;
+
+  template <typename H>
+  friend H AbslHashValue(H state, const QueryKey& key) {
+    return H::combine(std::move(state), key.digest);
+  }
+};
+static_assert(sizeof(QueryKey) == 40);
 
 // A query and everything that its answer may depend on, as bytes: the version
 // of the format, the scope, the numbers of the query in full, and the digests
 // of the slice, the island and the training options.
 struct Question {
-  QueryKey key;  // The digest of `bytes`.
+  QueryKey key;
   std::string bytes;
 };
 
@@ -53,11 +77,14 @@ class QuestionWriter {
 
  private:
   absl::string_view Encode(const Query& query);
+  std::array<uint8_t, 8> PlaceOf(const Query& query) const;
 
   const QueryContext* const context_;
   Sha256 sha256_;
   std::string bytes_;
   const size_t prefix_bytes_;  // Length of the part that all questions share.
+  // Names that part and the training options.
+  const Fingerprint prefix_fingerprint_;
 };
 
 // Returns the questions of `queries`, in their order. Without their bytes,

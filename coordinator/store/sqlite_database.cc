@@ -152,8 +152,8 @@ class SqliteDatabase : public SqlDatabase {
     return RunScript(
         "PRAGMA synchronous = NORMAL;"
         "PRAGMA wal_autocheckpoint = 10000;"
-        // Keys are digests, so every row is written to a page anywhere in the
-        // index: 32 MB of it stay in memory.
+        // Keys of different searches stand anywhere in the index: 32 MB of it
+        // stay in memory.
         "PRAGMA cache_size = -32768;");
   }
 

@@ -12,7 +12,7 @@ namespace tangram {
 
 // An answer as a database keeps it.
 struct StoredAnswer {
-  std::string key;       // The 32 bytes of QueryKey.
+  std::string key;       // The 40 bytes of QueryKey.
   std::string question;  // As Question::bytes.
   std::string answer;    // As SerializeAnswer returns it.
   std::string checksum;  // SHA-256 of the version and the other columns.

@@ -13,7 +13,7 @@ int64_t BytesOf(const Answer& answer) {
   return ApproximateBytes(PackedAnswer(answer));
 }
 
-QueryKey CacheKey(uint8_t number) { return {.bytes = {number}}; }
+QueryKey CacheKey(uint8_t number) { return {.digest = {{number}}}; }
 
 int64_t StepsOf(const std::optional<Answer>& answer) {
   return answer.has_value() ? std::get<SlicePlanSet>(*answer).search_steps : -1;

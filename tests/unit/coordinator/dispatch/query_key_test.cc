@@ -96,16 +96,43 @@ TEST(QueryKeyTest, ADeviceWithAForgedFingerprintHasAKeyOfItsOwn) {
             KeyOf(kScope, &forged_context, PairQuery()));
 }
 
-TEST(QuestionWriterTest, TheKeyIsTheDigestOfTheQuestion) {
+TEST(QuestionWriterTest, TheKeyHoldsTheDigestOfTheQuestion) {
   const QueryContext context(TestContext());
   QuestionWriter writer(kScope, &context);
   const Question first = writer.Write(PairQuery{.slice = 1});
   const Question second = writer.Write(PairQuery{.slice = 0});
-  EXPECT_EQ(first.key, Sha256()(first.bytes));
+  EXPECT_EQ(first.key.digest, Sha256()(first.bytes));
   EXPECT_EQ(first.key, KeyOf(kScope, &context, PairQuery{.slice = 1}));
-  EXPECT_EQ(second.key, Sha256()(second.bytes));
+  EXPECT_EQ(second.key.digest, Sha256()(second.bytes));
   EXPECT_NE(first.bytes, second.bytes);
   EXPECT_TRUE(absl::StrContains(first.bytes, "aceso"));
+}
+
+TEST(QueryKeyTest, QuestionsOfOneSearchLieSideBySide) {
+  const QueryContext context(TestContext());
+  const QueryKey key = KeyOf(kScope, &context, PairQuery{.slice = 1});
+  for (const PairQuery& near :
+       {PairQuery{.slice = 0}, PairQuery{.slice = 1, .max_search_steps = 1},
+        PairQuery{.slice = 1, .limit_s = 1}}) {
+    EXPECT_EQ(KeyOf(kScope, &context, near).place, key.place);
+  }
+  for (const PairQuery& far :
+       {PairQuery{.slice = 1, .island = 1},
+        PairQuery{.slice = 1, .pipeline_microbatch_size = 2},
+        PairQuery{.slice = 1, .trailing_stages = 1}}) {
+    EXPECT_NE(KeyOf(kScope, &context, far).place, key.place);
+  }
+  EXPECT_NE(KeyOf({kScope.adapter, "b"}, &context, PairQuery{.slice = 1}).place,
+            key.place);
+}
+
+TEST(QueryKeyTest, ThePlaceComesFirstInTheKey) {
+  const QueryContext context(TestContext());
+  const QueryKey key = KeyOf(kScope, &context, PairQuery{.slice = 1});
+  EXPECT_EQ(key.view().substr(0, 8),
+            absl::string_view(reinterpret_cast<const char*>(key.place.data()),
+                              key.place.size()));
+  EXPECT_EQ(key.view().substr(8), key.digest.view());
 }
 
 TEST(QueryContextTest, EqualContextsHaveEqualIds) {

@@ -21,7 +21,7 @@ inline Answer AnswerWith(int64_t steps, size_t reason_bytes = 0) {
 
 inline Question QuestionOf(uint64_t number) {
   const std::string bytes = absl::StrCat("question ", number);
-  return {.key = Sha256()(bytes), .bytes = bytes};
+  return {.key = {.digest = Sha256()(bytes)}, .bytes = bytes};
 }
 
 inline AnsweredQuestion Answered(uint64_t number, const Answer& answer) {
