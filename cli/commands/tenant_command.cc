@@ -44,8 +44,7 @@ void PrintDone(const std::string& done, int64_t num_jobs, Console& console) {
     PrintDoneAsJson({.done = done, .what = "job", .count = num_jobs}, console);
     return;
   }
-  console.out << done << " " << num_jobs << (num_jobs == 1 ? " job" : " jobs")
-              << "\n";
+  console.out << done << " " << FormatItems(num_jobs, "job") << "\n";
 }
 
 }  // namespace

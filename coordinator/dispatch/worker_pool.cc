@@ -22,26 +22,6 @@ double Within(double most, double said) {
 
 }  // namespace
 
-const char* NameOf(RejectionReason reason) {
-  switch (reason) {
-    case RejectionReason::kNone:
-      return "";
-    case RejectionReason::kDigest:
-      return "digest";
-    case RejectionReason::kMessage:
-      return "message";
-    case RejectionReason::kLaw:
-      return "law";
-    case RejectionReason::kError:
-      return "error";
-  }
-  return "unknown";
-}
-
-bool IsVerdict(const absl::Status& error) {
-  return absl::IsInvalidArgument(error) || absl::IsUnimplemented(error);
-}
-
 bool WorkerPool::Waiter::Failed() const {
   return prefix < slots.size() && slots[prefix].has_value() &&
          !slots[prefix]->ok();
@@ -359,6 +339,11 @@ WorkerPoolCounts WorkerPool::Counts() {
   counts.quarantined_away =
       quarantine_.num_held() - static_cast<int>(connected.size());
   return counts;
+}
+
+int WorkerPool::NumWorkers() {
+  const MutexLock lock(mutex_);
+  return static_cast<int>(workers_.size());
 }
 
 bool WorkerPool::HasWorkers() {

@@ -47,12 +47,6 @@ bool Offers(const WorkerInfo& worker, const AdapterId& adapter) {
 
 }  // namespace
 
-bool WorkerInfo::Offers(absl::string_view adapter) const {
-  return absl::c_any_of(adapters, [&](const AdapterInfo& info) {
-    return info.id.name == adapter;
-  });
-}
-
 void WorkerPool::UpdateOffer(Worker& worker) {
   const bool is_offered = !worker.draining && !worker.quarantined;
   if (is_offered == worker.is_offered) return;

@@ -65,7 +65,7 @@ JobWork PlanJobs(const PlanningParts& parts, TraceStore& traces) {
              .report =
                  [&](const PlanningProgress& progress) {
                    if (!filter.IsWorthKeeping(progress, parts.now_s())) return;
-                   report(ToProto(progress, parts.pool.Counts().workers)
+                   report(ToProto(progress, parts.pool.NumWorkers())
                               .SerializeAsString());
                  },
              .should_stop = should_stop,

@@ -247,7 +247,7 @@ absl::StatusOr<PlanFile> RunPlan(WorkerPool& pool, PlanOrder order,
                      .parallelizer = members.Versions(),
                      .phases = monitor.Finish(),
                      .wall_s = monitor.wall_s(),
-                     .num_workers = pool.Counts().workers,
+                     .num_workers = pool.NumWorkers(),
                      .cache_hits = members.cache_hits()};
   return file;
 }

@@ -81,7 +81,7 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     job_ = parts_.executor.Submit(caller_.tenant, [this] { Run(); });
     if (job_.has_value()) {
       v1::PlanUpdate queued;
-      queued.mutable_progress()->set_num_workers(parts_.pool.Counts().workers);
+      queued.mutable_progress()->set_num_workers(parts_.pool.NumWorkers());
       progress_ = SerializeMessage(queued);
       return WriteNextAndUnlock();  // The first update: queued.
     }
@@ -183,7 +183,7 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   void Report(const PlanningProgress& progress) {
     v1::PlanUpdate update;
     *update.mutable_progress() =
-        tangram::ToProto(progress, parts_.pool.Counts().workers);
+        tangram::ToProto(progress, parts_.pool.NumWorkers());
     mutex_.lock();
     progress_ = SerializeMessage(update);
     WriteNextAndUnlock();
