@@ -16,7 +16,7 @@ namespace tangram {
 namespace {
 
 // Bounds the work: each group costs a whole plan.
-constexpr size_t kMaxGroups = 32;
+constexpr size_t kMostGroups = 32;
 // Steps below the priority of the job that they prepare for. Each step halves
 // their share of the workers.
 constexpr int kPrioritySteps = 5;
@@ -34,10 +34,10 @@ std::string AsJobId(std::string name) {
 absl::StatusOr<std::vector<ReducedRequest>> WithoutANode(
     const PlanRequest& request) {
   const Cluster& cluster = request.cluster;
-  if (cluster.groups.size() > kMaxGroups) {
+  if (cluster.groups.size() > kMostGroups) {
     return FieldError("--prepare-node-loss",
                       absl::StrCat(cluster.groups.size(), " groups of nodes"),
-                      absl::StrCat("at most ", kMaxGroups));
+                      absl::StrCat("at most ", kMostGroups));
   }
   std::vector<ReducedRequest> reduced;
   if (cluster.nodes.size() < 2) return reduced;

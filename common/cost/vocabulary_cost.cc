@@ -3,7 +3,7 @@
 namespace tangram {
 namespace {
 
-constexpr double kFp32Bytes = 4;  // sizeof(float).
+constexpr double kFloatBytes = 4;  // sizeof(float).
 
 // Bytes that the loss moves for each logit, in each pass.
 struct LossBytes {
@@ -17,7 +17,7 @@ struct LossBytes {
 // and once more for their gradient.
 LossBytes LossBytesOf(double element_bytes, bool fused) {
   if (fused) return {3 * element_bytes, 3 * element_bytes};
-  return {element_bytes + 4 * kFp32Bytes, element_bytes + 3 * kFp32Bytes};
+  return {element_bytes + 4 * kFloatBytes, element_bytes + 3 * kFloatBytes};
 }
 
 }  // namespace
@@ -60,11 +60,11 @@ OperatorWork HeadWork(const LayerScope& scope) {
   if (layer.tied_embeddings) work.copied_parameters = work.parameters;
   work.keeps_input = true;
   work.kept_bytes =
-      (scope.environment.training.fused_loss ? e : kFp32Bytes) * logits;
+      (scope.environment.training.fused_loss ? e : kFloatBytes) * logits;
   work.workspace_bytes = e * logits;
   AddColumnParallelComm(scope, work);
   work.forward_comm_s += AllReduceSeconds(
-      3 * kFp32Bytes * scope.tokens, scope.tp_group, scope.environment.wiring);
+      3 * kFloatBytes * scope.tokens, scope.tp_group, scope.environment.wiring);
   return work;
 }
 

@@ -15,10 +15,10 @@ namespace {
 using Kind = TimelineEvent::Kind;
 
 // The passes that one device of a stage runs.
-class RoutedPasses {
+class StagePassOrder {
  public:
-  RoutedPasses(const PipelineShape& shape, int s, const RoutedStage& stage,
-               int device)
+  StagePassOrder(const PipelineShape& shape, int s, const RoutedStage& stage,
+                 int device)
       : stage_(stage), device_(device), passes_(shape, s) {
     SkipOthers();
   }
@@ -80,7 +80,7 @@ class RoutedPlayer {
     Device(const PipelineShape& shape, int s, const RoutedStage& stage, int d)
         : passes(shape, s, stage, d) {}
 
-    RoutedPasses passes;
+    StagePassOrder passes;
     Inputs activations;
     Inputs gradients;
     double free_s = 0;
@@ -242,7 +242,7 @@ std::vector<int> HeldByDevices(const PipelineShape& shape, int s,
   for (int d = 0; d < static_cast<int>(stage.devices.size()); ++d) {
     int held = 0;
     most.push_back(0);
-    for (RoutedPasses passes(shape, s, stage, d); !passes.done();
+    for (StagePassOrder passes(shape, s, stage, d); !passes.done();
          passes.Advance()) {
       if (poll.After(1)) break;
       held += passes.next().kind == PassKind::kForward ? 1 : -1;

@@ -16,11 +16,11 @@ constexpr size_t kMostCosts = 1 << 16;
 
 // Hashes a stage plan by the fields that searches change.
 struct HashedStage {
-  const StagePlan& stage;
+  const StagePlan& plan;
 
   template <typename H>
   friend H AbslHashValue(H h, const HashedStage& hashed) {
-    const StagePlan& stage = hashed.stage;
+    const StagePlan& stage = hashed.plan;
     const StageParallelism& p = stage.parallelism;
     h = H::combine(std::move(h), stage.begin.layer, stage.begin.op,
                    stage.end.layer, stage.end.op, p.tp_degree, p.cp_degree,

@@ -64,8 +64,9 @@ class Shell:
                             os.path.join(folder, name),
                             ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(os.path.join(source, "CMakePresets.json"), folder)
-        os.makedirs(os.path.join(folder, "build/release"))
-        os.symlink(binaries, os.path.join(folder, "build/release/bin"))
+        for preset in "quickstart", "release":
+            os.makedirs(os.path.join(folder, "build", preset))
+            os.symlink(binaries, os.path.join(folder, "build", preset, "bin"))
         for name in "install-deps", "install-test-deps", "test":
             shutil.copy(os.path.join(HERE, "stand_ins/nothing"),
                         os.path.join(folder, "scripts", name))

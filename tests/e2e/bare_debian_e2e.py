@@ -3,14 +3,13 @@ the mirror of this machine, and plans there: by the command, by the daemons as
 their units start them, and by the Python client."""
 
 import glob
-import os
 import re
 import shlex
 import shutil
-import subprocess
 import tempfile
 import unittest
 
+import bare_root
 import harness
 from daemon import Daemon
 from harness import C1
@@ -28,66 +27,22 @@ plan.save("/tmp/client.json")
 """
 
 
-def mirror():
-    """The mirror of this Debian that apt uses, and the name of the release."""
-    with open("/etc/os-release", encoding="utf-8") as file:
-        codename = re.search(r"^VERSION_CODENAME=(\w+)", file.read(), re.M)[1]
-    targets = subprocess.run(
-        ["apt-get", "indextargets", "--format",
-         "$(REPO_URI) $(CODENAME) $(COMPONENT)", "Created-By: Packages"],
-        capture_output=True, text=True, check=True).stdout
-    found = re.search(rf"^(\S+) {codename} main$", targets, re.M)
-    return (found[1], codename) if found else None
-
-
 def why_not():
     """Why no root can be made here, or None."""
-    if os.geteuid():
-        return "not root"
-    for program, package in (("cpack", "cmake"), ("unshare", "util-linux"),
-                             ("dpkg-shlibdeps", "dpkg-dev"),
-                             ("debootstrap", "debootstrap")):
-        if not shutil.which(program):
-            return f"no {program} (package {package})"
-    if not os.path.exists("/etc/debian_version"):
-        return "no Debian, whose release the packages are for"
-    if not mirror():
-        return "apt has no mirror of this release"
-    return None
+    return bare_root.why_not(("cpack", "cmake"),
+                             ("dpkg-shlibdeps", "dpkg-dev"))
 
 
 @unittest.skipIf(why_not(), why_not())
-class BareDebianTest(unittest.TestCase):
+class BareDebianTest(bare_root.BareRootTest):
     @classmethod
     def setUpClass(cls):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
-        cls.root = folder.name + "/root"
-        address, codename = mirror()
-        made = subprocess.run(
-            ["debootstrap", "--variant=minbase", codename, cls.root, address],
-            capture_output=True, text=True, check=False, timeout=900)
-        if made.returncode:
-            if "Failed getting release file" in made.stdout + made.stderr:
-                raise unittest.SkipTest(f"{address} cannot be reached")
-            raise AssertionError(made.stdout + made.stderr)
+        cls.make_root(folder.name)
         for name, path in make_packages(folder.name + "/packages").items():
             shutil.copy(path, f"{cls.root}/tmp/{name}.deb")
         shutil.copy(C1, cls.root + "/tmp/c1.yaml")
-
-    def command(self, *arguments):
-        """A command in the root, with the processes of its own."""
-        return ["unshare", "--mount", "--pid", "--fork", "--kill-child",
-                f"--mount-proc={self.root}/proc", "chroot", self.root,
-                "/usr/bin/env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin",
-                "DEBIAN_FRONTEND=noninteractive", *arguments]
-
-    def inside(self, *arguments):
-        run = subprocess.run(self.command(*arguments), capture_output=True,
-                             text=True, check=False, timeout=900,
-                             stdin=subprocess.DEVNULL)
-        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
-        return run.stdout + run.stderr
 
     def install(self, *packages):
         self.inside("apt-get", "install", "-y", "-qq",

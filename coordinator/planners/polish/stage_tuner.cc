@@ -50,8 +50,7 @@ bool Recomputes(const StagePlan& stage) {
 
 StageTuner::StageTuner(const PlanRequest& request, const PipelineRules& rules,
                        const PipelinePlan& plan, StageEstimator& estimator)
-    : request_(request),
-      rules_(rules),
+    : rules_(rules),
       limits_(
           Join(rules.stages, LimitsOfAllStages(request.constraints)).limits),
       estimator_(estimator),

@@ -80,12 +80,12 @@ class StageTuner {
     bool operator==(const Question&) const = default;
     template <typename H>
     friend H AbslHashValue(H h, const Question& question) {
-      const StagePlan& stage = question.stage;
-      const StageParallelism& p = stage.parallelism;
+      const StagePlan& asked = question.stage;
+      const StageParallelism& p = asked.parallelism;
       return H::combine(std::move(h), question.tunes, question.device,
                         question.setting.held.all, question.setting.free_pass_s,
-                        stage.begin.layer, stage.begin.op, stage.end.layer,
-                        stage.end.op, p.tp_degree, p.cp_degree, p.dp_degree,
+                        asked.begin.layer, asked.begin.op, asked.end.layer,
+                        asked.end.op, p.tp_degree, p.cp_degree, p.dp_degree,
                         p.zero_stage, p.zero_degree);
     }
   };
@@ -119,7 +119,6 @@ class StageTuner {
   double Fit(const StageSetting& setting, PlacedStage& stage);
   std::vector<StagePlan> Variations(const PlacedStage& placed);
 
-  const PlanRequest& request_;
   const PipelineRules& rules_;
   const StageLimits limits_;  // The rules and the request set them.
   StageEstimator& estimator_;

@@ -140,7 +140,7 @@ class MetisSearch {
   WorkPlan plan_;                      // The strategy at hand.
   int splits_ = 0;                     // Attempts that it took.
   std::vector<double> speeds_;
-  std::vector<StageMemory> memory_;
+  std::vector<TightestMemory> memory_;
   bool has_memory_ = false;  // Whether memory_ is known.
 };
 
@@ -305,7 +305,7 @@ bool MetisSearch::Fit() {
   for (splits_ = 1;; ++splits_) {
     SetMemory(balancer_.Split(speeds_));
     if (std::all_of(memory_.begin(), memory_.end(),
-                    [](const StageMemory& m) { return m.slack() >= 0; })) {
+                    [](const TightestMemory& m) { return m.slack() >= 0; })) {
       return defects_.loses_layers || IsComplete();
     }
     NoteShortage();
@@ -338,7 +338,7 @@ bool MetisSearch::ShiftWork() {
   const std::vector<double> before = speeds_;
   std::vector<double> room(num_stages());
   for (int stage = 0; stage < num_stages(); ++stage) {
-    const StageMemory& memory = memory_[stage];
+    const TightestMemory& memory = memory_[stage];
     if (memory.slack() > 0) {
       room[stage] =
           before[stage] * memory.capacity / memory.demand - before[stage];

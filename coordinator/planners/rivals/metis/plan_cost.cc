@@ -71,16 +71,17 @@ double TransferMs(const MetisInput& input, const MetisDefects& defects,
 
 }  // namespace
 
-StageMemory MemoryOf(const MetisInput& input, const MetisSettings& settings,
-                     const StageWorks& works, const WorkPlan& plan, int stage) {
+TightestMemory MemoryOf(const MetisInput& input, const MetisSettings& settings,
+                        const StageWorks& works, const WorkPlan& plan,
+                        int stage) {
   const StagePlace& place = plan.places[stage];
   const StageWork& work = *plan.works[stage];
   const int begin = plan.bounds[stage];
   const int end = plan.bounds[stage + 1];
   if (settings.defects.memory_once_a_stage) {
-    StageMemory memory{.demand =
-                           kLeastMb +
-                           kMemoryFactor * SumOf(work.upstream_mb, begin, end)};
+    TightestMemory memory{
+        .demand =
+            kLeastMb + kMemoryFactor * SumOf(work.upstream_mb, begin, end)};
     for (int i = 0; i < place.num_gpus; ++i) {
       memory.capacity += works.host_of(place.first_rank + i).memory_mb;
     }
@@ -88,7 +89,7 @@ StageMemory MemoryOf(const MetisInput& input, const MetisSettings& settings,
   }
   const int behind = static_cast<int>(plan.places.size()) - stage;
   const int in_flight = std::min(behind, plan.batches);
-  StageMemory tightest;
+  TightestMemory tightest;
   for (const ReplicaWork& kind : work.kinds) {
     double transient = 0;
     for (int layer = begin; layer < end; ++layer) {
@@ -98,7 +99,7 @@ StageMemory MemoryOf(const MetisInput& input, const MetisSettings& settings,
                     in_flight * SumOf(kind.activation_mb, begin, end) +
                     transient;
     if (!input.reserved_mb.empty()) demand += input.reserved_mb[kind.type];
-    const StageMemory memory{
+    const TightestMemory memory{
         .capacity = place.num_gpus * works.memory_mb_of_type(kind.type),
         .demand = place.num_gpus * demand};
     if (&kind == &work.kinds.front() || memory.slack() < tightest.slack()) {

@@ -19,7 +19,7 @@ struct WorkPlan {
 };
 
 // In MB, of all GPUs of a stage.
-struct StageMemory {
+struct TightestMemory {
   double capacity = 0;
   double demand = 0;
   double slack() const { return capacity - demand; }
@@ -27,8 +27,9 @@ struct StageMemory {
 
 // The memory of the replica that comes closest to its limit, times the GPUs of
 // the stage. With 1F1B, stage s of S holds min(S - s, batches) microbatches.
-StageMemory MemoryOf(const MetisInput& input, const MetisSettings& settings,
-                     const StageWorks& works, const WorkPlan& plan, int stage);
+TightestMemory MemoryOf(const MetisInput& input, const MetisSettings& settings,
+                        const StageWorks& works, const WorkPlan& plan,
+                        int stage);
 
 // The time of an iteration by the cost model of Metis (ATC'24).
 double CostMs(const MetisInput& input, const MetisSettings& settings,

@@ -45,7 +45,7 @@ absl::Status CheckLayers(const Input& input) {
                       absl::StrCat(layers, " layers"));
   }
   for (const auto& [key, profile] : input.profiles) {
-    const auto name = [&] {
+    const auto name = [&key = key] {
       return absl::StrCat("profiles[type ", key.type, ", tp ", key.tp, ", ",
                           key.samples, " samples]");
     };

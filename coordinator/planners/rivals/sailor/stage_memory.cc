@@ -14,9 +14,10 @@ double StageShort(const Input& input, int samples, const Split& split,
                   int stage) {
   double least = kInfinity;
   for (const auto& [key, profile] : input.profiles) {
+    const int type = key.type;
     const bool present =
         std::any_of(input.zones.begin(), input.zones.end(),
-                    [&](const Zone& zone) { return zone.gpus[key.type] > 0; });
+                    [type](const Zone& zone) { return zone.gpus[type] > 0; });
     if (!present || key.samples != samples) continue;
     least = std::min(least, StageBytes(profile, split, stage) -
                                 input.types[key.type].memory_bytes);
