@@ -26,11 +26,20 @@ EqualStagesEvaluator::EqualStagesEvaluator(const ModelSlice& slice,
 }
 
 // Stages are next to each other, so stage i begins at GPU i · gpus_per_stage.
-double EqualStagesEvaluator::TransferSecondsAfter(
-    int stage, int next_layer, const EqualStages& layout) const {
+double EqualStagesEvaluator::TransferSecondsAfter(int stage, int next_layer,
+                                                  const EqualStages& layout) {
   const int size = layout.gpus_per_stage;
-  return SecondsToNextStage(island_, options_, {stage * size, size, size},
-                            layers_.at(next_layer));
+  if (transfers_gpus_ != size) {
+    transfers_gpus_ = size;
+    transfers_s_.assign(layers_.kinds().size() * layers_.size(), -1);
+  }
+  double& seconds =
+      transfers_s_[layers_.kind_of(next_layer) * layers_.size() + stage];
+  if (seconds < 0) {
+    seconds = SecondsToNextStage(island_, options_, {stage * size, size, size},
+                                 layers_.at(next_layer));
+  }
+  return seconds;
 }
 
 void EqualStagesEvaluator::EstimateKinds(const EqualStagesChoice& choice) {

@@ -76,7 +76,7 @@ class EqualStagesEvaluator {
   // Fills `stages_`.
   void EstimateStages(const EqualStagesChoice& choice);
   double TransferSecondsAfter(int stage, int next_layer,
-                              const EqualStages& layout) const;
+                              const EqualStages& layout);
   std::vector<RecomputeRun> RecomputeOf(int begin, int end,
                                         LayerRecompute recompute) const;
 
@@ -92,6 +92,12 @@ class EqualStagesEvaluator {
   std::optional<StageEnvironment> environment_;
   EqualStagesChoice estimated_;
   std::vector<LayerEstimator> estimators_;
+
+  // For stages of so many GPUs, the transfers that are known: by the kind of
+  // the next layer, then by stage, which may be as many as layers. -1: not
+  // known.
+  int transfers_gpus_ = 0;
+  std::vector<double> transfers_s_;
 
   // For the present choice.
   std::vector<LayerCost> kind_costs_;

@@ -59,14 +59,19 @@ class Splitter {
 
   // Fills every stage from the front up to the bound. If layers are left over,
   // raises the bound to the next value at which some stage takes one more
-  // layer.
+  // layer. Most stages take as many layers as the one before, so the search for
+  // an end begins there.
   bool FitsWithinBound() {
     reach_.clear();
+    reach_.reserve(num_stages_);
     double next_bound = kInfinity;
     int begin = 0;
+    int count = num_layers_ / num_stages_;
     for (int stage = 0; stage < num_stages_; ++stage) {
-      int end = begin;
+      int end = std::min(begin + count, num_layers_);
+      while (end > begin && !Fits(begin, end)) --end;
       while (end < num_layers_ && Fits(begin, end + 1)) ++end;
+      count = end - begin;
       if (end < num_layers_) {
         next_bound = std::min(next_bound, Seconds(begin, end + 1));
       }

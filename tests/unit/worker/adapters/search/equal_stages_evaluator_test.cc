@@ -1,5 +1,9 @@
 #include "worker/adapters/search/equal_stages_evaluator.h"
 
+#include <algorithm>
+#include <random>
+#include <vector>
+
 #include "common/cost/collectives.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -77,6 +81,31 @@ TEST(EqualStagesEvaluatorTest, StagesButTheLastPayForTransfersBothWays) {
     const StageCost cost = EstimateOf(slice, island, plan.stages[i]);
     EXPECT_NEAR(plan.stages[i].time_s - cost.forward_s - cost.backward_s,
                 transfers[i], 1e-12);
+  }
+}
+
+// An evaluator keeps transfers. Layers of unlike width send unlike bytes, and
+// stages of other sizes use other links.
+TEST(EqualStagesEvaluatorTest, OneEvaluatorSaysWhatNewOnesDo) {
+  std::vector<LayerSpec> layers = TestModel(8).layers;
+  for (int i = 5; i < 9; ++i) layers[i].hidden_size *= 2;
+  const ModelSlice slice = MakeSlice({0, 10}, layers);
+  const IslandSpec island = TestIsland(3, 4);
+  const ParallelizeOptions options = Options();
+  EqualStagesEvaluator kept(slice, island, options);
+  std::mt19937 random(1);
+  for (int i = 0; i < 200; ++i) {
+    const int gpus = 1 << random() % 3;
+    const auto stages = static_cast<int>(1 + random() % (12 / gpus));
+    const bool tensors = random() % 2 == 0;
+    const EqualStagesChoice choice = Choice(
+        std::min(stages, 10),
+        {.tp_degree = tensors ? gpus : 1, .dp_degree = tensors ? 1 : gpus});
+
+    const SlicePlan plan = kept.PlanOf(choice, "test");
+
+    EqualStagesEvaluator fresh(slice, island, options);
+    EXPECT_TRUE(plan == fresh.PlanOf(choice, "test")) << "choice " << i;
   }
 }
 
