@@ -1,5 +1,7 @@
 #include "coordinator/planners/polish/plan_leaps.h"
 
+#include <algorithm>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -90,6 +92,7 @@ class Leaps {
         !constraints.pins.empty() || rules_.stages.max_stages > 0;
     if (request_.pipeline_microbatch_size == 0) ChangeMicrobatch();
     if (constraints.pins.empty()) SwapIslands();
+    if (constraints.pp_degree == 0 && constraints.pins.empty()) LeaveOut();
     for (const Group& group : groups) {
       if (!keeps_degrees) ChangeDegrees(group);
       if (!keeps_degrees && !keeps_stages) Split(group);
@@ -117,6 +120,33 @@ class Leaps {
     if (plan == plan_ || !IsAllowed(plan)) return;
     if (absl::c_linear_search(leaps_, plan)) return;
     leaps_.push_back(std::move(plan));
+  }
+
+  // Adds the plan with other degrees. If replicas double, or halve, it is also
+  // added with a microbatch that does, so that each keeps its samples.
+  void AddFollowed(PipelinePlan plan) {
+    const int before = MostReplicas(plan_);
+    const int after = MostReplicas(plan);
+    int& size = plan.pipeline_microbatch_size;
+    const int followed = after == 2 * before ? 2 * size
+                         : 2 * after == before && size % 2 == 0
+                             ? size / 2
+                             : size;
+    Add(plan);
+    if (request_.pipeline_microbatch_size > 0 || followed == size ||
+        request_.training.global_batch_size % followed != 0) {
+      return;
+    }
+    size = followed;
+    Add(std::move(plan));
+  }
+
+  static int MostReplicas(const PipelinePlan& plan) {
+    int most = 1;
+    for (const PlacedStage& stage : plan.stages) {
+      most = std::max(most, stage.plan.parallelism.dp_degree);
+    }
+    return most;
   }
 
   // Lets what depends on the degrees follow them.
@@ -187,6 +217,53 @@ class Leaps {
     Add(std::move(plan));
   }
 
+  // Leaves out a stage of each island with several, that with the fewest
+  // layers. The others share them evenly. Where stages have few layers, or
+  // microbatches are few, a shorter pipeline may be faster.
+  void LeaveOut() {
+    std::map<int, Group> of_island;
+    for (int s = 0; s < plan_.num_stages(); ++s) {
+      of_island[plan_.stages[s].island].push_back(s);
+    }
+    for (const auto& [island, stages] : of_island) {
+      if (stages.size() < 2) continue;
+      const int least = *absl::c_min_element(
+          stages, [&](int a, int b) { return LayersAt(a) < LayersAt(b); });
+      std::optional<PipelinePlan> plan = PlanWithout(least);
+      if (plan.has_value()) Add(*std::move(plan));
+    }
+  }
+
+  int LayersAt(int s) const {
+    const StagePlan& stage = plan_.stages[s].plan;
+    return stage.end.layer - stage.begin.layer;
+  }
+
+  // Returns the plan without a stage. Empty: a stage would have no layer, or
+  // the runtime takes no such number of GPUs.
+  std::optional<PipelinePlan> PlanWithout(int left_out) const {
+    PipelinePlan plan = plan_;
+    plan.stages.erase(plan.stages.begin() + left_out);
+    const int num_layers = request_.model.num_layers();
+    const int num_kept = num_layers - LayersAt(left_out);
+    if (num_kept <= 0) return std::nullopt;
+    int num_gpus = 0;
+    int begin = 0;
+    int before = 0;  // Layers of earlier stages in `plan_`.
+    for (PlacedStage& stage : plan.stages) {
+      num_gpus += static_cast<int>(stage.gpus.size());
+      before += stage.plan.end.layer - stage.plan.begin.layer;
+      const int end = before * num_layers / num_kept;
+      if (end <= begin) return std::nullopt;
+      SetCuts({begin, 0}, {end, 0}, stage.plan);
+      begin = end;
+    }
+    if (rules_.accepts_gpus && !rules_.accepts_gpus(num_gpus)) {
+      return std::nullopt;
+    }
+    return plan;
+  }
+
   void ChangeDegrees(const Group& group) {
     for (const Degree more : kDegrees) {
       for (const Degree less : kDegrees) {
@@ -200,7 +277,7 @@ class Leaps {
           degrees.*more *= 2;
           Adapt(before, degrees);
         }
-        Add(std::move(plan));
+        AddFollowed(std::move(plan));
       }
     }
     PipelinePlan plan = plan_;
@@ -227,20 +304,20 @@ class Leaps {
   void Split(const Group& group) {
     for (const Degree degree : kDegrees) {
       std::optional<PipelinePlan> plan = SplitPlan(group, degree);
-      if (plan.has_value()) Add(*std::move(plan));
+      if (plan.has_value()) AddFollowed(*std::move(plan));
     }
   }
 
   void Merge(const Group& group) {
     for (const Degree degree : kDegrees) {
       std::optional<PipelinePlan> plan = MergedPlan(group, degree);
-      if (plan.has_value()) Add(*std::move(plan));
+      if (plan.has_value()) AddFollowed(*std::move(plan));
     }
     if (group.size() != 1 || group.front() + 1 >= plan_.num_stages()) return;
     const Group pair = {group.front(), group.front() + 1};
     for (const Degree degree : kDegrees) {
       std::optional<PipelinePlan> plan = MergedPlan(pair, degree);
-      if (plan.has_value()) Add(*std::move(plan));
+      if (plan.has_value()) AddFollowed(*std::move(plan));
     }
   }
 

@@ -202,9 +202,8 @@ class Schedules {
 
   void Interleave() {
     const PlanConstraints& constraints = request_.constraints;
-    // Chunks would run layers elsewhere, and be more stages.
-    if (!constraints.pins.empty() || !constraints.max_stages.empty() ||
-        constraints.virtual_stages == 1 ||
+    // Chunks would run layers elsewhere.
+    if (!constraints.pins.empty() || constraints.virtual_stages == 1 ||
         num_microbatches_ % plan_.num_devices() != 0) {
       return;
     }

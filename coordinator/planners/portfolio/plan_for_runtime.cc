@@ -42,6 +42,10 @@ constexpr double kWorthSearchingOnMany = 0.005;
 // others.
 constexpr int kChunks = 2;
 
+// Polishing brings a plan in chunks so much more than one of 1F1B, as the
+// borders of its chunks are not searched before.
+constexpr double kChunksBring = 0.1;
+
 // Plans in chunks that are so much slower than the best may overtake it.
 constexpr double kAsGoodInChunks = 0.01;
 
@@ -84,9 +88,11 @@ class RuntimeSearch::Parts {
     const auto rules_of = [&](const Attempt& attempt) {
       PipelineRules rules = RulesOf(attempt);
       rules.persists = false;
+      const double slack =
+          attempt.chunks > 1 ? 1 + kChunksBring : ScheduleSlack();
       rules.incumbent_s =
-          std::min(rules.incumbent_s * ScheduleSlack(),
-                   incumbent_s * std::max(ScheduleSlack(), ClosedFormExcess()));
+          std::min(rules.incumbent_s * slack,
+                   incumbent_s * std::max(slack, ClosedFormExcess()));
       return rules;
     };
     const auto take = [&](Attempt& attempt, PlanResult result) {

@@ -16,13 +16,12 @@ std::vector<std::optional<CollectiveLibrary>> LibrariesOf(
   return {all.begin(), all.end()};
 }
 
-// Chunks would run layers elsewhere than pins say, and be more stages.
+// Chunks would run layers elsewhere than pins say.
 bool MayRunInChunks(const Runtime& runtime, const PlanRequest& request) {
   const PlanConstraints& constraints = request.constraints;
   return runtime.interleaved && !request.training.blocking_transfers &&
          !DemandedSchedule(constraints).has_value() &&
-         constraints.pp_degree != 1 && constraints.max_stages.empty() &&
-         constraints.pins.empty();
+         constraints.pp_degree != 1 && constraints.pins.empty();
 }
 
 PlanRequest InChunks(PlanRequest request) {

@@ -226,5 +226,12 @@ TEST(OtherSchedulesTest, KeepTheConstraints) {
   }
 }
 
+TEST(OtherSchedulesTest, ChunksAreNoMoreStages) {
+  PlanRequest request = TwoGpus();
+  const int chunks = CountChunks(SchedulesOf(request), 2);
+  request.constraints.max_stages = {{.value = 2}};
+  EXPECT_EQ(CountChunks(SchedulesOf(request), 2), chunks);
+}
+
 }  // namespace
 }  // namespace tangram
