@@ -128,10 +128,9 @@ class Leaps {
     const int before = MostReplicas(plan_);
     const int after = MostReplicas(plan);
     int& size = plan.pipeline_microbatch_size;
-    const int followed = after == 2 * before ? 2 * size
-                         : 2 * after == before && size % 2 == 0
-                             ? size / 2
-                             : size;
+    const int followed = after == 2 * before                    ? 2 * size
+                         : 2 * after == before && size % 2 == 0 ? size / 2
+                                                                : size;
     Add(plan);
     if (request_.pipeline_microbatch_size > 0 || followed == size ||
         request_.training.global_batch_size % followed != 0) {
