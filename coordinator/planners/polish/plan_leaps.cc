@@ -216,51 +216,62 @@ class Leaps {
     Add(std::move(plan));
   }
 
-  // Leaves out a stage of each island with several, that with the fewest
-  // layers. The others share them evenly. Where stages have few layers, or
-  // microbatches are few, a shorter pipeline may be faster.
+  // Leaves out a stage of each island, that with the fewest layers, or all
+  // stages on one of its nodes likewise, as launchers want as many GPUs on each
+  // node. The others share their layers evenly. Where stages have few layers,
+  // or microbatches are few, a shorter pipeline may be faster.
   void LeaveOut() {
     std::map<int, Group> of_island;
+    std::map<int, std::map<int, Group>> of_node;  // By island.
     for (int s = 0; s < plan_.num_stages(); ++s) {
-      of_island[plan_.stages[s].island].push_back(s);
+      const PlacedStage& stage = plan_.stages[s];
+      of_island[stage.island].push_back(s);
+      of_node[stage.island][stage.gpus.front().node].push_back(s);
     }
     for (const auto& [island, stages] : of_island) {
-      if (stages.size() < 2) continue;
       const int least = *absl::c_min_element(
-          stages, [&](int a, int b) { return LayersAt(a) < LayersAt(b); });
-      std::optional<PipelinePlan> plan = PlanWithout(least);
-      if (plan.has_value()) Add(*std::move(plan));
+          stages, [&](int a, int b) { return LayersOf({a}) < LayersOf({b}); });
+      AddWithout({least}, stages.size());
+      const auto& [node, on_node] = *absl::c_min_element(
+          of_node[island], [&](const auto& a, const auto& b) {
+            return LayersOf(a.second) < LayersOf(b.second);
+          });
+      AddWithout(on_node, stages.size());
     }
   }
 
-  int LayersAt(int s) const {
-    const StagePlan& stage = plan_.stages[s].plan;
-    return stage.end.layer - stage.begin.layer;
+  int LayersOf(const Group& stages) const {
+    int layers = 0;
+    for (const int s : stages) {
+      const StagePlan& stage = plan_.stages[s].plan;
+      layers += stage.end.layer - stage.begin.layer;
+    }
+    return layers;
   }
 
-  // Returns the plan without a stage. Empty: a stage would have no layer, or
-  // the runtime takes no such number of GPUs.
-  std::optional<PipelinePlan> PlanWithout(int left_out) const {
-    PipelinePlan plan = plan_;
-    plan.stages.erase(plan.stages.begin() + left_out);
+  // Adds the plan without some of the stages of an island. It stays in use, no
+  // stage may have no layer, and the runtime must take the number of GPUs.
+  void AddWithout(const Group& left_out, size_t num_on_island) {
+    if (left_out.size() == num_on_island) return;
     const int num_layers = request_.model.num_layers();
-    const int num_kept = num_layers - LayersAt(left_out);
-    if (num_kept <= 0) return std::nullopt;
+    const int num_kept = num_layers - LayersOf(left_out);
+    PipelinePlan plan = plan_;
+    plan.stages.clear();
     int num_gpus = 0;
+    int kept = 0;  // Layers of the stages so far in `plan_`.
     int begin = 0;
-    int before = 0;  // Layers of earlier stages in `plan_`.
-    for (PlacedStage& stage : plan.stages) {
+    for (int s = 0; s < plan_.num_stages(); ++s) {
+      if (Contains(left_out, s)) continue;
+      PlacedStage& stage = plan.stages.emplace_back(plan_.stages[s]);
       num_gpus += static_cast<int>(stage.gpus.size());
-      before += stage.plan.end.layer - stage.plan.begin.layer;
-      const int end = before * num_layers / num_kept;
-      if (end <= begin) return std::nullopt;
+      kept += LayersOf({s});
+      const int end = kept * num_layers / std::max(1, num_kept);
+      if (end <= begin) return;
       SetCuts({begin, 0}, {end, 0}, stage.plan);
       begin = end;
     }
-    if (rules_.accepts_gpus && !rules_.accepts_gpus(num_gpus)) {
-      return std::nullopt;
-    }
-    return plan;
+    if (rules_.accepts_gpus && !rules_.accepts_gpus(num_gpus)) return;
+    Add(std::move(plan));
   }
 
   void ChangeDegrees(const Group& group) {
