@@ -326,9 +326,11 @@ std::optional<PipelinePlan> InChunksOf(const ModelSpec& model,
   const std::vector<OperatorCut> places =
       CutsOf(model, std::min(cuts, Runtime::Cuts::kResiduals));
   PipelinePlan interleaved = plan;
-  interleaved.schedule = PipelineSchedule::kInterleaved;
-  interleaved.virtual_stages = chunks;
-  interleaved.warm_up_passes.clear();
+  if (chunks > 1) {
+    interleaved.schedule = PipelineSchedule::kInterleaved;
+    interleaved.virtual_stages = chunks;
+    interleaved.warm_up_passes.clear();
+  }
   interleaved.stages.clear();
   OperatorCut begin;
   double position = 0;

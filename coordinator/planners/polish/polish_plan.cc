@@ -15,6 +15,7 @@
 #include "common/domain/stage_part.h"
 #include "coordinator/planners/polish/plan_climber.h"
 #include "coordinator/planners/polish/plan_leaps.h"
+#include "coordinator/planners/polish/plan_moves.h"
 #include "coordinator/planners/polish/plan_schedules.h"
 
 namespace tangram {
@@ -255,19 +256,43 @@ class Polisher {
     return absl::OkStatus();
   }
 
+  // Settles a plan. If it then takes longer than `most_s`, it may be for a
+  // stage that lacks memory, and its layers are spread anew.
+  absl::StatusOr<std::optional<PolishedPlan>> Settle(PlanClimber& climber,
+                                                     PlanClimber::Effort effort,
+                                                     double most_s,
+                                                     PipelinePlan plan) const {
+    TANGRAM_ASSIGN_OR_RETURN(std::optional<PolishedPlan> settled,
+                             climber.Settle(std::move(plan), effort));
+    if (!settled.has_value() || SecondsOf(*settled) <= most_s ||
+        settled->plan.virtual_stages > 1 ||
+        !request_.constraints.pins.empty()) {
+      return settled;
+    }
+    std::optional<PipelinePlan> even =
+        EvenChunks(request_.model, FinestCuts(rules_), /*chunks=*/1,
+                   settled->plan, settled->evaluation);
+    if (!even.has_value() || *even == settled->plan) return settled;
+    TANGRAM_ASSIGN_OR_RETURN(std::optional<PolishedPlan> spread,
+                             climber.Settle(*std::move(even), effort));
+    const bool is_faster =
+        spread.has_value() && SecondsOf(*spread) < SecondsOf(*settled);
+    return is_faster ? std::move(spread) : std::move(settled);
+  }
+
   // Adds those of `plans`, once settled, that take at most this fraction longer
   // than the best, up to so many.
   absl::Status Land(std::vector<PipelinePlan> plans, PlanClimber::Effort effort,
                     double slack, size_t most,
                     std::vector<PolishedPlan>& landings) {
+    const double most_s = SecondsOf(best_) * (1 + slack);
     return ClimbAll(
         plans.size(),
         [&](PlanClimber& climber, int i) {
-          return climber.Settle(std::move(plans[i]), effort);
+          return Settle(climber, effort, most_s, std::move(plans[i]));
         },
         [&](PolishedPlan landing) {
-          if (SecondsOf(landing) > SecondsOf(best_) * (1 + slack) ||
-              !IsNew(landing)) {
+          if (SecondsOf(landing) > most_s || !IsNew(landing)) {
             return;
           }
           Insert(std::move(landing), most, landings);
