@@ -55,6 +55,9 @@ constexpr double kWorthScheduling = 0.06;
 constexpr size_t kBeam = 3;
 constexpr double kWorthLeaping = 0.04;
 
+// Leaps end after so many rounds that led to no faster plan.
+constexpr int kMostInVain = 2;
+
 // The leaps from one plan after which it climbs.
 constexpr size_t kMostLeaps = 24;
 
@@ -197,12 +200,15 @@ class Polisher {
   // Leaps from the plans of the beam, several times, as the way to a faster
   // plan may lead over slower ones.
   absl::Status LeapOn() {
-    while (!beam_.empty()) {
+    int in_vain = 0;
+    while (!beam_.empty() && in_vain < kMostInVain) {
+      const double before_s = SecondsOf(best_);
       const std::vector<PolishedPlan> from = std::move(beam_);
       beam_.clear();
       for (const PolishedPlan& plan : from) {
         TANGRAM_RETURN_IF_ERROR(LeapFrom(plan.plan));
       }
+      in_vain = SecondsOf(best_) < before_s ? 0 : in_vain + 1;
       DropSlow(kWorthLeaping, beam_);
     }
     return absl::OkStatus();
