@@ -59,7 +59,7 @@ constexpr double kWorthLeaping = 0.04;
 constexpr int kMostInVain = 2;
 
 // The leaps from one plan after which it climbs.
-constexpr size_t kMostLeaps = 24;
+constexpr size_t kMostLeaps = 12;
 
 // Returns the part of the effort that a plan gets. In small problems, more
 // plans are polished, and each has fewer changes: one looks up n stages, so n /
