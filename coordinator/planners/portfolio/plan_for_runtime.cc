@@ -126,7 +126,7 @@ class RuntimeSearch::Parts {
     refusal_ = CheckRuntime(runtime_, request_);
     if (!refusal_.ok()) return absl::OkStatus();
     libraries_ = LibrariesOf(request_.cluster);
-    variants_ = Variants(islands_);
+    variants_ = VariantsOf(runtime_, request_, islands_);
     attempts_ = AttemptsOf(libraries_, variants_, RunsInChunks() ? kChunks : 1);
     in_chunks_ = InChunks(request_);
     return absl::OkStatus();
@@ -315,19 +315,6 @@ class RuntimeSearch::Parts {
     }
     return least_s == kInfinity && HasFewGpus(request_) &&
            (scouted_s_ <= most_scouted_s_ || scouted_s_ == kInfinity);
-  }
-
-  // Returns the variants of the runtime: one for each value of the properties
-  // that its stages share.
-  std::vector<RuntimeVariant> Variants(absl::Span<const Island> islands) const {
-    std::vector<IslandSpec> specs;
-    for (const Island& island : islands) specs.push_back(island.spec);
-    std::vector<int> tp_degrees;
-    for (const IslandValue& tp : request_.constraints.tp_degrees) {
-      tp_degrees.push_back(tp.value);
-    }
-    return runtime_.Variants(request_.model, request_.training, specs,
-                             tp_degrees);
   }
 
   // Returns why a plan over `library` cannot use such GPUs; empty if it can.

@@ -29,6 +29,18 @@ PlanRequest InChunks(PlanRequest request) {
   return request;
 }
 
+std::vector<RuntimeVariant> VariantsOf(const PlanningRuntime& runtime,
+                                       const PlanRequest& request,
+                                       absl::Span<const Island> islands) {
+  std::vector<IslandSpec> specs;
+  for (const Island& island : islands) specs.push_back(island.spec);
+  std::vector<int> tp_degrees;
+  for (const IslandValue& tp : request.constraints.tp_degrees) {
+    tp_degrees.push_back(tp.value);
+  }
+  return runtime.Variants(request.model, request.training, specs, tp_degrees);
+}
+
 std::vector<RuntimeAttempt> AttemptsOf(
     absl::Span<const std::optional<CollectiveLibrary>> libraries,
     absl::Span<const RuntimeVariant> variants, int chunks) {

@@ -129,11 +129,11 @@ std::optional<PipelinePlan> Even(double head_layers, double slow = 1) {
                     evaluation);
 }
 
-// Of 12 transformer layers behind the embedding.
+// There are 12 transformer layers behind the embedding.
 TEST(EvenChunksTest, AllChunksTakeAsLong) {
   EXPECT_THAT(LayerEnds(*Even(0)), ElementsAre(4, 7, 10, kScheduledLayers));
-  // (12 + 2) / 4 layers each, of which the head is two. Of two cuts as near,
-  // the first counts.
+  // (12 + 2) / 4 layers each, of which the head is two. The first of two cuts
+  // that are as near counts.
   EXPECT_THAT(LayerEnds(*Even(2)), ElementsAre(4, 8, 11, kScheduledLayers));
   // The head has the last chunk to itself.
   EXPECT_THAT(LayerEnds(*Even(5)), ElementsAre(5, 9, 13, kScheduledLayers));
