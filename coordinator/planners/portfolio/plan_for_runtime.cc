@@ -517,12 +517,14 @@ class RuntimeSearch::Parts {
                           choice_.search.tasks);
     // Changes of plans in chunks may lead from one attempt to another.
     const PipelineRules wide = WithoutShared(kept.rules);
-    const double before_s = result.evaluation.iteration_time_s;
+    PlanResult in_chunks = result;
     TANGRAM_RETURN_IF_ERROR(
         PolishChunks(request_, wide, observer_, result, choice_.search.tasks));
-    if (result.evaluation.iteration_time_s < before_s) return absl::OkStatus();
-    return PolishResult(in_chunks_, wide, Reach::kFar, observer_, result,
-                        choice_.search.tasks);
+    TANGRAM_RETURN_IF_ERROR(PolishResult(in_chunks_, wide, Reach::kFar,
+                                         observer_, in_chunks,
+                                         choice_.search.tasks));
+    if (IsBetter(in_chunks, result)) result = std::move(in_chunks);
+    return absl::OkStatus();
   }
 
   const PlanningRuntime& runtime_;
