@@ -263,7 +263,7 @@ class Polisher {
   }
 
   // Settles a plan. If it then takes longer than `most_s`, it may be for a
-  // stage that lacks memory, and its layers are spread anew.
+  // stage that lacks memory, and its layers are spread again.
   absl::StatusOr<std::optional<PolishedPlan>> Settle(PlanClimber& climber,
                                                      PlanClimber::Effort effort,
                                                      double most_s,
