@@ -258,7 +258,7 @@ class Polisher {
     TANGRAM_RETURN_IF_ERROR(best_.plan.virtual_stages > 1
                                 ? LeapOn()
                                 : LeapFrom(PipelinePlan(best_.plan)));
-    best_.one_f_one_b_s = one_f_one_b_s;
+    if (best_.plan.num_stages() > 1) best_.one_f_one_b_s = one_f_one_b_s;
     return absl::OkStatus();
   }
 

@@ -273,6 +273,24 @@ TEST(LeapsFromTest, AllDevicesOfAPlanInChunksChangeAlike) {
   }
 }
 
+// Two devices in chunks on one node become one stage.
+TEST(LeapsFromTest, OneDeviceHasNoChunks) {
+  const PlanRequest request = ForChunks();
+  PipelinePlan plan = FourDevicesInChunks();
+  plan = WithoutChunks(plan);
+  plan.stages.resize(2);
+  plan.stages[0].plan.end = plan.stages[1].plan.begin = {13, 0};
+  plan.stages[1].plan.end = {26, 0};
+  const std::vector<PipelinePlan> leaps = LeapsFrom(
+      request, {},
+      *Interleaved(request.model, Runtime::Cuts::kLayers, /*chunks=*/2, plan));
+  EXPECT_TRUE(absl::c_any_of(leaps, [](const PipelinePlan& leap) {
+    return leap.num_stages() == 1 && leap.virtual_stages == 1 &&
+           leap.schedule == PipelineSchedule::kOneFOneB &&
+           leap.pipeline_microbatch_size == 12;
+  }));
+}
+
 TEST(LeapsFromTest, DemandedChunksStay) {
   PlanRequest request = ForChunks();
   request.pipeline_microbatch_size = 6;
