@@ -42,7 +42,9 @@ struct PlanConstraints {
   std::vector<IslandValue> tp_degrees;
   std::vector<IslandValue> dp_degrees;
   std::vector<IslandValue> cp_degrees;
-  std::vector<IslandValue> max_stages;  // No island: for the whole pipeline.
+  // Groups of GPUs; chunks on one of them are none. No island: of the whole
+  // pipeline.
+  std::vector<IslandValue> max_stages;
   std::vector<LayerPin> pins;
   // The framework that will run the plan, by the name of its export. Only plans
   // that this export can represent are planned. kAutoRuntime: the one with the

@@ -75,13 +75,14 @@ std::optional<Evaluation> CandidateJudge::Play(const PipelinePlan& plan,
 
 bool CandidateJudge::IsWithin(const PipelinePlan& plan) const {
   const int wanted = problem_.request.pipeline_microbatch_size;
-  if (!allowed_.ok() || plan.num_stages() > allowed_->max_stages ||
+  if (!allowed_.ok() || plan.num_devices() > allowed_->max_stages ||
       (wanted > 0 && plan.pipeline_microbatch_size != wanted) ||
       !WhyNotAsked(problem_.request.constraints, plan).empty()) {
     return false;
   }
-  std::vector<int> num_stages(islands_.size());
-  for (const PlacedStage& stage : plan.stages) {
+  std::vector<int> num_devices(islands_.size());
+  for (int s = 0; s < plan.num_stages(); ++s) {
+    const PlacedStage& stage = plan.stages[s];
     const int end = stage.plan.end.layer + (stage.plan.end.op > 0 ? 1 : 0);
     if (stage.island < 0 || stage.island >= std::ssize(islands_) ||
         !allowed_->Allows(stage.plan.begin.layer, end, stage.island)) {
@@ -95,8 +96,9 @@ bool CandidateJudge::IsWithin(const PipelinePlan& plan) const {
         (is_end && !WhyOutside(ends, stage.plan, estimator_.runs()).empty())) {
       return false;
     }
-    ++num_stages[stage.island];
-    if (limits.max_stages > 0 && num_stages[stage.island] > limits.max_stages) {
+    num_devices[stage.island] += s < plan.num_devices() ? 1 : 0;
+    if (limits.max_stages > 0 &&
+        num_devices[stage.island] > limits.max_stages) {
       return false;
     }
   }

@@ -1,5 +1,7 @@
 #include "coordinator/planners/polish/plan_leaps.h"
 
+#include <algorithm>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -90,6 +92,7 @@ class Leaps {
         !constraints.pins.empty() || rules_.stages.max_stages > 0;
     if (request_.pipeline_microbatch_size == 0) ChangeMicrobatch();
     if (constraints.pins.empty()) SwapIslands();
+    if (constraints.pp_degree == 0 && constraints.pins.empty()) LeaveOut();
     for (const Group& group : groups) {
       if (!keeps_degrees) ChangeDegrees(group);
       if (!keeps_degrees && !keeps_stages) Split(group);
@@ -117,6 +120,32 @@ class Leaps {
     if (plan == plan_ || !IsAllowed(plan)) return;
     if (absl::c_linear_search(leaps_, plan)) return;
     leaps_.push_back(std::move(plan));
+  }
+
+  // Adds the plan with other degrees. If replicas double, or halve, it is also
+  // added with a microbatch that does, so that each keeps its samples.
+  void AddFollowed(PipelinePlan plan) {
+    const int before = MostReplicas(plan_);
+    const int after = MostReplicas(plan);
+    int& size = plan.pipeline_microbatch_size;
+    const int followed = after == 2 * before                    ? 2 * size
+                         : 2 * after == before && size % 2 == 0 ? size / 2
+                                                                : size;
+    Add(plan);
+    if (request_.pipeline_microbatch_size > 0 || followed == size ||
+        request_.training.global_batch_size % followed != 0) {
+      return;
+    }
+    size = followed;
+    Add(std::move(plan));
+  }
+
+  static int MostReplicas(const PipelinePlan& plan) {
+    int most = 1;
+    for (const PlacedStage& stage : plan.stages) {
+      most = std::max(most, stage.plan.parallelism.dp_degree);
+    }
+    return most;
   }
 
   // Lets what depends on the degrees follow them.
@@ -187,6 +216,64 @@ class Leaps {
     Add(std::move(plan));
   }
 
+  // Leaves out a stage of each island, that with the fewest layers, or all
+  // stages on one of its nodes likewise, as launchers want as many GPUs on each
+  // node. The others share their layers evenly. Where stages have few layers,
+  // or microbatches are few, a shorter pipeline may be faster.
+  void LeaveOut() {
+    std::map<int, Group> of_island;
+    std::map<int, std::map<int, Group>> of_node;  // By island.
+    for (int s = 0; s < plan_.num_stages(); ++s) {
+      const PlacedStage& stage = plan_.stages[s];
+      of_island[stage.island].push_back(s);
+      of_node[stage.island][stage.gpus.front().node].push_back(s);
+    }
+    for (const auto& [island, stages] : of_island) {
+      const int least = *absl::c_min_element(
+          stages, [&](int a, int b) { return LayersOf({a}) < LayersOf({b}); });
+      AddWithout({least}, stages.size());
+      const auto& [node, on_node] = *absl::c_min_element(
+          of_node[island], [&](const auto& a, const auto& b) {
+            return LayersOf(a.second) < LayersOf(b.second);
+          });
+      AddWithout(on_node, stages.size());
+    }
+  }
+
+  int LayersOf(const Group& stages) const {
+    int layers = 0;
+    for (const int s : stages) {
+      const StagePlan& stage = plan_.stages[s].plan;
+      layers += stage.end.layer - stage.begin.layer;
+    }
+    return layers;
+  }
+
+  // Adds the plan without some of the stages of an island. It stays in use, no
+  // stage may have no layer, and the runtime must take the number of GPUs.
+  void AddWithout(const Group& left_out, size_t num_on_island) {
+    if (left_out.size() == num_on_island) return;
+    const int num_layers = request_.model.num_layers();
+    const int num_kept = num_layers - LayersOf(left_out);
+    PipelinePlan plan = plan_;
+    plan.stages.clear();
+    int num_gpus = 0;
+    int kept = 0;  // Layers of the stages so far in `plan_`.
+    int begin = 0;
+    for (int s = 0; s < plan_.num_stages(); ++s) {
+      if (Contains(left_out, s)) continue;
+      PlacedStage& stage = plan.stages.emplace_back(plan_.stages[s]);
+      num_gpus += static_cast<int>(stage.gpus.size());
+      kept += LayersOf({s});
+      const int end = kept * num_layers / std::max(1, num_kept);
+      if (end <= begin) return;
+      SetCuts({begin, 0}, {end, 0}, stage.plan);
+      begin = end;
+    }
+    if (rules_.accepts_gpus && !rules_.accepts_gpus(num_gpus)) return;
+    Add(std::move(plan));
+  }
+
   void ChangeDegrees(const Group& group) {
     for (const Degree more : kDegrees) {
       for (const Degree less : kDegrees) {
@@ -200,7 +287,7 @@ class Leaps {
           degrees.*more *= 2;
           Adapt(before, degrees);
         }
-        Add(std::move(plan));
+        AddFollowed(std::move(plan));
       }
     }
     PipelinePlan plan = plan_;
@@ -227,20 +314,20 @@ class Leaps {
   void Split(const Group& group) {
     for (const Degree degree : kDegrees) {
       std::optional<PipelinePlan> plan = SplitPlan(group, degree);
-      if (plan.has_value()) Add(*std::move(plan));
+      if (plan.has_value()) AddFollowed(*std::move(plan));
     }
   }
 
   void Merge(const Group& group) {
     for (const Degree degree : kDegrees) {
       std::optional<PipelinePlan> plan = MergedPlan(group, degree);
-      if (plan.has_value()) Add(*std::move(plan));
+      if (plan.has_value()) AddFollowed(*std::move(plan));
     }
     if (group.size() != 1 || group.front() + 1 >= plan_.num_stages()) return;
     const Group pair = {group.front(), group.front() + 1};
     for (const Degree degree : kDegrees) {
       std::optional<PipelinePlan> plan = MergedPlan(pair, degree);
-      if (plan.has_value()) Add(*std::move(plan));
+      if (plan.has_value()) AddFollowed(*std::move(plan));
     }
   }
 
@@ -382,9 +469,13 @@ class LeapsInChunks {
     for (const int chunks : counts) Add(chunks, devices);
   }
 
-  // Stages divide the microbatches.
+  // Stages divide the microbatches. A single one has no chunks.
   void Add(int chunks, const PipelinePlan& devices) {
     const int num_stages = devices.num_stages();
+    if (num_stages == 1 && !absl::c_linear_search(leaps_, devices)) {
+      leaps_.push_back(devices);
+      return;
+    }
     const int num_microbatches =
         request_.training.global_batch_size / devices.pipeline_microbatch_size;
     if (chunks == 1 || num_stages == 1 || num_microbatches % num_stages != 0) {

@@ -13,7 +13,8 @@ namespace tangram {
 // of islands, or the degrees of a stage, of those on an island or of all, or
 // how many stages share their GPUs, by a factor of 2. They meet the constraints
 // of the request and the limits of the rules, but may be invalid, or not fit.
-// In plans in chunks, all devices change alike, or have one chunk more or less.
+// In plans in chunks, all devices change alike, or have one chunk more or less,
+// or become one without chunks.
 // None from plans whose warm-up passes would have to follow.
 std::vector<PipelinePlan> LeapsFrom(const PlanRequest& request,
                                     const PipelineRules& rules,

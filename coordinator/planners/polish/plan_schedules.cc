@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/functional/function_ref.h"
 #include "common/base/infinity.h"
 #include "coordinator/planners/polish/plan_moves.h"
 
@@ -179,10 +180,14 @@ class Schedules {
     }
   }
 
+  void AddNew(PipelinePlan plan) {
+    if (!absl::c_linear_search(schedules_, plan)) Add(std::move(plan));
+  }
+
   void AddInterleaved(int chunks, const PipelinePlan& plan) {
     for (PipelinePlan& other :
          AllInterleaved(request_.model, FinestCuts(rules_), chunks, plan)) {
-      if (!absl::c_linear_search(schedules_, other)) Add(std::move(other));
+      AddNew(std::move(other));
     }
   }
 
@@ -202,9 +207,8 @@ class Schedules {
 
   void Interleave() {
     const PlanConstraints& constraints = request_.constraints;
-    // Chunks would run layers elsewhere, and be more stages.
-    if (!constraints.pins.empty() || !constraints.max_stages.empty() ||
-        constraints.virtual_stages == 1 ||
+    // Chunks would run layers elsewhere.
+    if (!constraints.pins.empty() || constraints.virtual_stages == 1 ||
         num_microbatches_ % plan_.num_devices() != 0) {
       return;
     }
@@ -214,6 +218,9 @@ class Schedules {
       };
       if (!MaySave(before)) continue;
       AddInterleaved(chunks, plan_);
+      std::optional<PipelinePlan> even = EvenChunks(
+          request_.model, FinestCuts(rules_), chunks, plan_, evaluation_);
+      if (even.has_value()) AddNew(*std::move(even));
       for (int last = 0; last < std::min(plan_.num_stages() - 1, kMostShifted);
            ++last) {
         AddInterleaved(chunks, Shifted(last));
@@ -307,30 +314,31 @@ OperatorCut NearestCut(const ModelSpec& model,
   });
 }
 
-}  // namespace
+using LayersOfChunk = absl::FunctionRef<double(int chunk, int device)>;
 
-std::optional<PipelinePlan> Interleaved(const ModelSpec& model,
-                                        Runtime::Cuts cuts, int chunks,
-                                        const PipelinePlan& plan,
-                                        Remainder remainder) {
-  // Only the main output crosses a residual cut, so others cost more transfers.
+// Returns the plan with `chunks` stages on each device, of about so many layers
+// each, cut at the nearest of `cuts`. Only the main output crosses a residual
+// cut, so others cost more transfers. Empty: a chunk would be empty.
+std::optional<PipelinePlan> InChunksOf(const ModelSpec& model,
+                                       Runtime::Cuts cuts, int chunks,
+                                       const PipelinePlan& plan,
+                                       LayersOfChunk layers_of) {
   const std::vector<OperatorCut> places =
-      CutsOf(model, remainder == Remainder::kNearest
-                        ? std::min(cuts, Runtime::Cuts::kResiduals)
-                        : Runtime::Cuts::kLayers);
+      CutsOf(model, std::min(cuts, Runtime::Cuts::kResiduals));
   PipelinePlan interleaved = plan;
-  interleaved.schedule = PipelineSchedule::kInterleaved;
-  interleaved.virtual_stages = chunks;
-  interleaved.warm_up_passes.clear();
+  if (chunks > 1) {
+    interleaved.schedule = PipelineSchedule::kInterleaved;
+    interleaved.virtual_stages = chunks;
+    interleaved.warm_up_passes.clear();
+  }
   interleaved.stages.clear();
   OperatorCut begin;
   double position = 0;
   for (int chunk = 0; chunk < chunks; ++chunk) {
-    for (const PlacedStage& stage : plan.stages) {
-      const double layers = LayersOf(model, stage.plan);
-      position += LayersUpTo(chunk, chunks, layers, remainder) -
-                  LayersUpTo(chunk - 1, chunks, layers, remainder);
-      PlacedStage& placed = interleaved.stages.emplace_back(stage);
+    for (int device = 0; device < plan.num_stages(); ++device) {
+      position += layers_of(chunk, device);
+      PlacedStage& placed =
+          interleaved.stages.emplace_back(plan.stages[device]);
       const bool is_last =
           interleaved.num_stages() == chunks * plan.num_stages();
       const OperatorCut end = is_last ? OperatorCut{model.num_layers(), 0}
@@ -343,6 +351,78 @@ std::optional<PipelinePlan> Interleaved(const ModelSpec& model,
     }
   }
   return interleaved;
+}
+
+}  // namespace
+
+std::optional<PipelinePlan> Interleaved(const ModelSpec& model,
+                                        Runtime::Cuts cuts, int chunks,
+                                        const PipelinePlan& plan,
+                                        Remainder remainder) {
+  return InChunksOf(
+      model, remainder == Remainder::kNearest ? cuts : Runtime::Cuts::kLayers,
+      chunks, plan, [&](int chunk, int device) {
+        const double layers = LayersOf(model, plan.stages[device].plan);
+        return LayersUpTo(chunk, chunks, layers, remainder) -
+               LayersUpTo(chunk - 1, chunks, layers, remainder);
+      });
+}
+
+namespace {
+
+// Returns the layers that a device of the plan runs in a second: those of the
+// fastest device of its kind, as embedding and head take some of the ends'
+// time.
+double RateOf(const ModelSpec& model, const PipelinePlan& plan,
+              const Evaluation& evaluation, int device) {
+  const PlacedStage& stage = plan.stages[device];
+  double rate = 0;
+  for (int d = 0; d < plan.num_stages(); ++d) {
+    const PlacedStage& like = plan.stages[d];
+    if (like.island != stage.island ||
+        like.plan.parallelism != stage.plan.parallelism) {
+      continue;
+    }
+    const StageEvaluation& times = evaluation.stages[d];
+    rate = std::max(rate, LayersOf(model, like.plan) /
+                              (times.forward_s + times.backward_s));
+  }
+  return rate;
+}
+
+}  // namespace
+
+// Device d has n_d layers, takes t_d for them and runs r_d in a second. The
+// ends take as long as if they had e_d = t_d·r_d − n_d more. With v chunks,
+// each takes
+//
+//   Σ_d (n_d + e_d) / (v · Σ_d r_d).
+std::optional<PipelinePlan> EvenChunks(const ModelSpec& model,
+                                       Runtime::Cuts cuts, int chunks,
+                                       const PipelinePlan& plan,
+                                       const Evaluation& evaluation) {
+  const int last = plan.num_stages() - 1;
+  std::vector<double> rates;
+  std::vector<double> extra(plan.num_stages());
+  double work = 0;
+  double rate = 0;
+  for (int d = 0; d <= last; ++d) {
+    rates.push_back(RateOf(model, plan, evaluation, d));
+    rate += rates[d];
+    const double layers = LayersOf(model, plan.stages[d].plan);
+    if (d == 0 || d == last) {
+      const StageEvaluation& times = evaluation.stages[d];
+      extra[d] = std::max(
+          0.0, (times.forward_s + times.backward_s) * rates[d] - layers);
+    }
+    work += layers + extra[d];
+  }
+  const double chunk_s = work / (chunks * rate);
+  return InChunksOf(model, cuts, chunks, plan, [&](int chunk, int d) {
+    const bool is_end =
+        (d == 0 && chunk == 0) || (d == last && chunk == chunks - 1);
+    return std::max(0.0, chunk_s * rates[d] - (is_end ? extra[d] : 0));
+  });
 }
 
 std::vector<PipelinePlan> AllInterleaved(const ModelSpec& model,

@@ -63,6 +63,16 @@ std::optional<PipelinePlan> Interleaved(
     const ModelSpec& model, Runtime::Cuts cuts, int chunks,
     const PipelinePlan& plan, Remainder remainder = Remainder::kNearest);
 
+// Returns the plan with `chunks` stages on each device that take about as long
+// each, whichever device they are on. So devices may have other numbers of
+// layers than in `plan`, of which `evaluation` is: where microbatches are few,
+// the longest chunk counts for as much as the slowest device. Empty: a chunk
+// would be empty.
+std::optional<PipelinePlan> EvenChunks(const ModelSpec& model,
+                                       Runtime::Cuts cuts, int chunks,
+                                       const PipelinePlan& plan,
+                                       const Evaluation& evaluation);
+
 // Returns the plans with `chunks` stages on each device that differ, for all
 // remainders.
 std::vector<PipelinePlan> AllInterleaved(const ModelSpec& model,

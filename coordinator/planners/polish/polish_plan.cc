@@ -15,6 +15,7 @@
 #include "common/domain/stage_part.h"
 #include "coordinator/planners/polish/plan_climber.h"
 #include "coordinator/planners/polish/plan_leaps.h"
+#include "coordinator/planners/polish/plan_moves.h"
 #include "coordinator/planners/polish/plan_schedules.h"
 
 namespace tangram {
@@ -54,8 +55,11 @@ constexpr double kWorthScheduling = 0.06;
 constexpr size_t kBeam = 3;
 constexpr double kWorthLeaping = 0.04;
 
+// Leaps end after so many rounds that led to no faster plan.
+constexpr int kMostInVain = 2;
+
 // The leaps from one plan after which it climbs.
-constexpr size_t kMostLeaps = 24;
+constexpr size_t kMostLeaps = 12;
 
 // Returns the part of the effort that a plan gets. In small problems, more
 // plans are polished, and each has fewer changes: one looks up n stages, so n /
@@ -196,12 +200,15 @@ class Polisher {
   // Leaps from the plans of the beam, several times, as the way to a faster
   // plan may lead over slower ones.
   absl::Status LeapOn() {
-    while (!beam_.empty()) {
+    int in_vain = 0;
+    while (!beam_.empty() && in_vain < kMostInVain) {
+      const double before_s = SecondsOf(best_);
       const std::vector<PolishedPlan> from = std::move(beam_);
       beam_.clear();
       for (const PolishedPlan& plan : from) {
         TANGRAM_RETURN_IF_ERROR(LeapFrom(plan.plan));
       }
+      in_vain = SecondsOf(best_) < before_s ? 0 : in_vain + 1;
       DropSlow(kWorthLeaping, beam_);
     }
     return absl::OkStatus();
@@ -251,8 +258,32 @@ class Polisher {
     TANGRAM_RETURN_IF_ERROR(best_.plan.virtual_stages > 1
                                 ? LeapOn()
                                 : LeapFrom(PipelinePlan(best_.plan)));
-    best_.one_f_one_b_s = one_f_one_b_s;
+    if (best_.plan.num_stages() > 1) best_.one_f_one_b_s = one_f_one_b_s;
     return absl::OkStatus();
+  }
+
+  // Settles a plan. If it then takes longer than `most_s`, it may be for a
+  // stage that lacks memory, and its layers are spread again.
+  absl::StatusOr<std::optional<PolishedPlan>> Settle(PlanClimber& climber,
+                                                     PlanClimber::Effort effort,
+                                                     double most_s,
+                                                     PipelinePlan plan) const {
+    TANGRAM_ASSIGN_OR_RETURN(std::optional<PolishedPlan> settled,
+                             climber.Settle(std::move(plan), effort));
+    if (!settled.has_value() || SecondsOf(*settled) <= most_s ||
+        settled->plan.virtual_stages > 1 ||
+        !request_.constraints.pins.empty()) {
+      return settled;
+    }
+    std::optional<PipelinePlan> even =
+        EvenChunks(request_.model, FinestCuts(rules_), /*chunks=*/1,
+                   settled->plan, settled->evaluation);
+    if (!even.has_value() || *even == settled->plan) return settled;
+    TANGRAM_ASSIGN_OR_RETURN(std::optional<PolishedPlan> spread,
+                             climber.Settle(*std::move(even), effort));
+    const bool is_faster =
+        spread.has_value() && SecondsOf(*spread) < SecondsOf(*settled);
+    return is_faster ? std::move(spread) : std::move(settled);
   }
 
   // Adds those of `plans`, once settled, that take at most this fraction longer
@@ -260,14 +291,14 @@ class Polisher {
   absl::Status Land(std::vector<PipelinePlan> plans, PlanClimber::Effort effort,
                     double slack, size_t most,
                     std::vector<PolishedPlan>& landings) {
+    const double most_s = SecondsOf(best_) * (1 + slack);
     return ClimbAll(
         plans.size(),
         [&](PlanClimber& climber, int i) {
-          return climber.Settle(std::move(plans[i]), effort);
+          return Settle(climber, effort, most_s, std::move(plans[i]));
         },
         [&](PolishedPlan landing) {
-          if (SecondsOf(landing) > SecondsOf(best_) * (1 + slack) ||
-              !IsNew(landing)) {
+          if (SecondsOf(landing) > most_s || !IsNew(landing)) {
             return;
           }
           Insert(std::move(landing), most, landings);

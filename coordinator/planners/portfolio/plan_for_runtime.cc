@@ -42,6 +42,10 @@ constexpr double kWorthSearchingOnMany = 0.005;
 // others.
 constexpr int kChunks = 2;
 
+// Polishing brings a plan in chunks so much more than one of 1F1B, as the
+// borders of its chunks are not searched before.
+constexpr double kChunksBring = 0.1;
+
 // Plans in chunks that are so much slower than the best may overtake it.
 constexpr double kAsGoodInChunks = 0.01;
 
@@ -84,9 +88,11 @@ class RuntimeSearch::Parts {
     const auto rules_of = [&](const Attempt& attempt) {
       PipelineRules rules = RulesOf(attempt);
       rules.persists = false;
+      const double slack =
+          attempt.chunks > 1 ? 1 + kChunksBring : ScheduleSlack();
       rules.incumbent_s =
-          std::min(rules.incumbent_s * ScheduleSlack(),
-                   incumbent_s * std::max(ScheduleSlack(), ClosedFormExcess()));
+          std::min(rules.incumbent_s * slack,
+                   incumbent_s * std::max(slack, ClosedFormExcess()));
       return rules;
     };
     const auto take = [&](Attempt& attempt, PlanResult result) {
@@ -120,7 +126,7 @@ class RuntimeSearch::Parts {
     refusal_ = CheckRuntime(runtime_, request_);
     if (!refusal_.ok()) return absl::OkStatus();
     libraries_ = LibrariesOf(request_.cluster);
-    variants_ = Variants(islands_);
+    variants_ = VariantsOf(runtime_, request_, islands_);
     attempts_ = AttemptsOf(libraries_, variants_, RunsInChunks() ? kChunks : 1);
     in_chunks_ = InChunks(request_);
     return absl::OkStatus();
@@ -309,19 +315,6 @@ class RuntimeSearch::Parts {
     }
     return least_s == kInfinity && HasFewGpus(request_) &&
            (scouted_s_ <= most_scouted_s_ || scouted_s_ == kInfinity);
-  }
-
-  // Returns the variants of the runtime: one for each value of the properties
-  // that its stages share.
-  std::vector<RuntimeVariant> Variants(absl::Span<const Island> islands) const {
-    std::vector<IslandSpec> specs;
-    for (const Island& island : islands) specs.push_back(island.spec);
-    std::vector<int> tp_degrees;
-    for (const IslandValue& tp : request_.constraints.tp_degrees) {
-      tp_degrees.push_back(tp.value);
-    }
-    return runtime_.Variants(request_.model, request_.training, specs,
-                             tp_degrees);
   }
 
   // Returns why a plan over `library` cannot use such GPUs; empty if it can.
@@ -524,12 +517,14 @@ class RuntimeSearch::Parts {
                           choice_.search.tasks);
     // Changes of plans in chunks may lead from one attempt to another.
     const PipelineRules wide = WithoutShared(kept.rules);
-    const double before_s = result.evaluation.iteration_time_s;
+    PlanResult in_chunks = result;
     TANGRAM_RETURN_IF_ERROR(
         PolishChunks(request_, wide, observer_, result, choice_.search.tasks));
-    if (result.evaluation.iteration_time_s < before_s) return absl::OkStatus();
-    return PolishResult(in_chunks_, wide, Reach::kFar, observer_, result,
-                        choice_.search.tasks);
+    TANGRAM_RETURN_IF_ERROR(PolishResult(in_chunks_, wide, Reach::kFar,
+                                         observer_, in_chunks,
+                                         choice_.search.tasks));
+    if (IsBetter(in_chunks, result)) result = std::move(in_chunks);
+    return absl::OkStatus();
   }
 
   const PlanningRuntime& runtime_;

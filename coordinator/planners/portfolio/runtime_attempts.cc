@@ -16,18 +16,29 @@ std::vector<std::optional<CollectiveLibrary>> LibrariesOf(
   return {all.begin(), all.end()};
 }
 
-// Chunks would run layers elsewhere than pins say, and be more stages.
+// Chunks would run layers elsewhere than pins say.
 bool MayRunInChunks(const Runtime& runtime, const PlanRequest& request) {
   const PlanConstraints& constraints = request.constraints;
   return runtime.interleaved && !request.training.blocking_transfers &&
          !DemandedSchedule(constraints).has_value() &&
-         constraints.pp_degree != 1 && constraints.max_stages.empty() &&
-         constraints.pins.empty();
+         constraints.pp_degree != 1 && constraints.pins.empty();
 }
 
 PlanRequest InChunks(PlanRequest request) {
   request.constraints.schedule = PipelineSchedule::kInterleaved;
   return request;
+}
+
+std::vector<RuntimeVariant> VariantsOf(const PlanningRuntime& runtime,
+                                       const PlanRequest& request,
+                                       absl::Span<const Island> islands) {
+  std::vector<IslandSpec> specs;
+  for (const Island& island : islands) specs.push_back(island.spec);
+  std::vector<int> tp_degrees;
+  for (const IslandValue& tp : request.constraints.tp_degrees) {
+    tp_degrees.push_back(tp.value);
+  }
+  return runtime.Variants(request.model, request.training, specs, tp_degrees);
 }
 
 std::vector<RuntimeAttempt> AttemptsOf(

@@ -8,6 +8,7 @@
 #include "common/base/infinity.h"
 #include "common/domain/cluster.h"
 #include "common/domain/device.h"
+#include "common/domain/island.h"
 #include "common/planner/cluster_planner.h"
 #include "common/planner/pipeline_rules.h"
 #include "common/planner/runtime_catalogue.h"
@@ -38,6 +39,12 @@ bool MayRunInChunks(const Runtime& runtime, const PlanRequest& request);
 
 // Returns the request for plans that run in chunks.
 PlanRequest InChunks(PlanRequest request);
+
+// Returns the variants of the runtime: one for each value of the properties
+// that its stages share.
+std::vector<RuntimeVariant> VariantsOf(const PlanningRuntime& runtime,
+                                       const PlanRequest& request,
+                                       absl::Span<const Island> islands);
 
 // Returns a search for each library and each variant, and then likewise for
 // plans in `chunks`, if these are more than one.

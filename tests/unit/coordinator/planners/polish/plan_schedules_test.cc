@@ -118,6 +118,33 @@ TEST(InterleavedTest, TheFirstOrTheLastChunksGetTheRemainder) {
       AllInterleaved(model, Runtime::Cuts::kLayers, 3, TwoStages()).size(), 3u);
 }
 
+// Two equal devices, and a head that takes as long as `head_layers` layers.
+std::optional<PipelinePlan> Even(double head_layers, double slow = 1) {
+  Evaluation evaluation;
+  evaluation.stages = {{.forward_s = 2 * slow, .backward_s = 6 * slow},
+                       {.forward_s = 1, .backward_s = 3 + head_layers}};
+  PipelinePlan plan = TwoStages();
+  if (slow == 1) plan.stages[1].island = 0;
+  return EvenChunks(TwoGpus().model, Runtime::Cuts::kLayers, /*chunks=*/2, plan,
+                    evaluation);
+}
+
+// There are 12 transformer layers behind the embedding.
+TEST(EvenChunksTest, AllChunksTakeAsLong) {
+  EXPECT_THAT(LayerEnds(*Even(0)), ElementsAre(4, 7, 10, kScheduledLayers));
+  // (12 + 2) / 4 layers each, of which the head is two. The first of two cuts
+  // that are as near counts.
+  EXPECT_THAT(LayerEnds(*Even(2)), ElementsAre(4, 8, 11, kScheduledLayers));
+  // The head has the last chunk to itself.
+  EXPECT_THAT(LayerEnds(*Even(5)), ElementsAre(5, 9, 13, kScheduledLayers));
+}
+
+// The first device takes three times as long for a layer: 1.5 and 4.5 layers.
+TEST(EvenChunksTest, SlowDevicesGetFewerLayers) {
+  EXPECT_EQ(Even(0, 3)->virtual_stages, 2);
+  EXPECT_THAT(LayerEnds(*Even(0, 3)), ElementsAre(2, 7, 8, kScheduledLayers));
+}
+
 TEST(InterleavedTest, WithoutChunksDevicesHaveAsManyLayers) {
   const ModelSpec model = testing::TestModel(kScheduledLayers - 2);
   for (const int chunks : {2, 4}) {
@@ -152,8 +179,9 @@ TEST(OtherSchedulesTest, AreZbH1AndChunksOfDivisorsOfTheLayers) {
                              }),
             1);
   // 2 and 4 divide 8 and 4. 8 is more than the second stage has. With a layer
-  // less in the first stage, the three remainders differ.
-  EXPECT_EQ(CountChunks(plans, 2), 4);
+  // less in the first stage, the three remainders differ. Two chunks that take
+  // as long each have other cuts.
+  EXPECT_EQ(CountChunks(plans, 2), 5);
   EXPECT_EQ(CountChunks(plans, 3), 0);
   EXPECT_EQ(CountChunks(plans, 4), 4);
   EXPECT_EQ(CountChunks(plans, 8), 0);
@@ -224,6 +252,13 @@ TEST(OtherSchedulesTest, KeepTheConstraints) {
   for (const PipelinePlan& plan : SchedulesOf(request)) {
     EXPECT_EQ(plan.virtual_stages, 1);
   }
+}
+
+TEST(OtherSchedulesTest, ChunksAreNoMoreStages) {
+  PlanRequest request = TwoGpus();
+  const int chunks = CountChunks(SchedulesOf(request), 2);
+  request.constraints.max_stages = {{.value = 2}};
+  EXPECT_EQ(CountChunks(SchedulesOf(request), 2), chunks);
 }
 
 }  // namespace
