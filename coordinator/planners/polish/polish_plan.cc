@@ -56,7 +56,7 @@ constexpr size_t kBeam = 3;
 constexpr double kWorthLeaping = 0.04;
 
 // Leaps end after so many rounds that led to no faster plan.
-constexpr int kMostInVain = 2;
+constexpr int kMostInVain = 3;
 
 // The leaps from one plan after which it climbs.
 constexpr size_t kMostLeaps = 12;
