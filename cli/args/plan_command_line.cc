@@ -69,8 +69,8 @@ void AddConstraints(CLI::App& app, ConstraintChoice& constraints) {
       "Set the context-parallel degree of every stage, or of an island's "
       "stages");
   add("--max-stages", constraints.max_stages, "[ISLAND=]N",
-      "Use at most N pipeline stages, in all or on an island; the chunks of a "
-      "stage are none");
+      "Use at most N pipeline stages, in all or on an island; chunks do "
+      "not count");
   add("--pin", constraints.pins, "LAYERS=ISLAND",
       "Run these layers on an island: emb-11=a100, 12-head=h100, 7=0");
   app.add_option("--runtime", constraints.runtime,

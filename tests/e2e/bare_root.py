@@ -54,7 +54,8 @@ class BareRootTest(unittest.TestCase):
         """A command in the root, with the processes of its own."""
         return ["unshare", "--mount", "--pid", "--fork", "--kill-child",
                 f"--mount-proc={self.root}/proc", "chroot", self.root,
-                "/usr/bin/env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin",
+                "/usr/bin/env", "-i",
+                "PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                 "DEBIAN_FRONTEND=noninteractive", *arguments]
 
     def inside(self, *arguments, timeout_s=900):

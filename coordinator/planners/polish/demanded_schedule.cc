@@ -24,17 +24,13 @@ namespace {
 // numbers that are tried.
 std::vector<PipelinePlan> WithChunks(const PlanRequest& request,
                                      const PipelineRules& rules,
-                                     const PipelinePlan& plan,
-                                     const Evaluation& evaluation) {
+                                     const PipelinePlan& plan) {
   std::vector<int> counts = {request.constraints.virtual_stages};
   if (counts.front() == 0) counts = ChunkCounts(request.model, plan);
   std::vector<PipelinePlan> plans;
   for (const int chunks : counts) {
     absl::c_move(AllInterleaved(request.model, FinestCuts(rules), chunks, plan),
                  std::back_inserter(plans));
-    std::optional<PipelinePlan> even =
-        EvenChunks(request.model, FinestCuts(rules), chunks, plan, evaluation);
-    if (even.has_value()) plans.push_back(*std::move(even));
   }
   return plans;
 }
@@ -42,10 +38,9 @@ std::vector<PipelinePlan> WithChunks(const PlanRequest& request,
 std::vector<PipelinePlan> UnderSchedule(const PlanRequest& request,
                                         const PipelineRules& rules,
                                         PipelineSchedule schedule,
-                                        PipelinePlan plan,
-                                        const Evaluation& evaluation) {
+                                        PipelinePlan plan) {
   if (schedule == PipelineSchedule::kInterleaved) {
-    return WithChunks(request, rules, plan, evaluation);
+    return WithChunks(request, rules, plan);
   }
   plan.schedule = schedule;
   return {std::move(plan)};
@@ -159,11 +154,11 @@ absl::StatusOr<PipelinePlan> FitAsDemanded(const PlanRequest& request,
                                " microbatches; expected several stages that "
                                "divide the microbatches"));
   }
+  const std::vector<PipelinePlan> plans =
+      UnderSchedule(request, rules, schedule, fitted);
+  if (plans.empty()) return refuse("a chunk of a stage would have no layer");
   TANGRAM_ASSIGN_OR_RETURN(Evaluation evaluation,
                            Evaluate(request, fitted, observer));
-  const std::vector<PipelinePlan> plans =
-      UnderSchedule(request, rules, schedule, fitted, evaluation);
-  if (plans.empty()) return refuse("a chunk of a stage would have no layer");
   TANGRAM_ASSIGN_OR_RETURN(
       std::optional<PolishedPlan> best,
       FastestOf(request, rules, {fitted, std::move(evaluation)}, plans,

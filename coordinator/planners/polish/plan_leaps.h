@@ -11,8 +11,10 @@ namespace tangram {
 
 // Returns plans that differ from `plan` in much: the microbatch size, the order
 // of islands, or the degrees of a stage, of those on an island or of all, or
-// how many stages share their GPUs, by a factor of 2. They meet the constraints
-// of the request and the limits of the rules, but may be invalid, or not fit.
+// how many stages share their GPUs, by a factor of 2, or a stage or a node that
+// is left out. Where the most replicas of a stage double or halve, the
+// microbatch may do so too. They meet the constraints of the request and the
+// limits of the rules, but may be invalid, or not fit.
 // In plans in chunks, all devices change alike, or have one chunk more or less,
 // or become one without chunks.
 // None from plans whose warm-up passes would have to follow.

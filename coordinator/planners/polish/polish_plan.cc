@@ -55,7 +55,9 @@ constexpr double kWorthScheduling = 0.06;
 constexpr size_t kBeam = 3;
 constexpr double kWorthLeaping = 0.04;
 
-// Leaps end after so many rounds that led to no faster plan.
+// Leaps end after so many rounds that led to no faster plan. Those in chunks go
+// on: a leap changes the chunks by one, and many numbers are slower than fewer
+// chunks and than more.
 constexpr int kMostInVain = 3;
 
 // The leaps from one plan after which it climbs.
@@ -201,7 +203,8 @@ class Polisher {
   // plan may lead over slower ones.
   absl::Status LeapOn() {
     int in_vain = 0;
-    while (!beam_.empty() && in_vain < kMostInVain) {
+    while (!beam_.empty() &&
+           (in_vain < kMostInVain || best_.plan.virtual_stages > 1)) {
       const double before_s = SecondsOf(best_);
       const std::vector<PolishedPlan> from = std::move(beam_);
       beam_.clear();

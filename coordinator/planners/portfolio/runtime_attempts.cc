@@ -21,7 +21,8 @@ bool MayRunInChunks(const Runtime& runtime, const PlanRequest& request) {
   const PlanConstraints& constraints = request.constraints;
   return runtime.interleaved && !request.training.blocking_transfers &&
          !DemandedSchedule(constraints).has_value() &&
-         constraints.pp_degree != 1 && constraints.pins.empty();
+         constraints.virtual_stages != 1 && constraints.pp_degree != 1 &&
+         constraints.pins.empty();
 }
 
 PlanRequest InChunks(PlanRequest request) {

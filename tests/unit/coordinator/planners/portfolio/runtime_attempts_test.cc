@@ -36,6 +36,10 @@ TEST(RuntimeAttemptsTest, ChunksAreForRuntimesAndRequestsThatHaveThem) {
   EXPECT_TRUE(MayRunInChunks(kChunked, request));
   request.constraints.pp_degree = 1;
   EXPECT_FALSE(MayRunInChunks(kChunked, request));
+  request.constraints = {.virtual_stages = 1};
+  EXPECT_FALSE(MayRunInChunks(kChunked, request));
+  request.constraints = {.max_stages = {{.value = 2}}, .virtual_stages = 1};
+  EXPECT_FALSE(MayRunInChunks(kChunked, request));
   // Stages are counted without their chunks.
   request.constraints = {.max_stages = {{.value = 2}}};
   EXPECT_TRUE(MayRunInChunks(kChunked, request));
