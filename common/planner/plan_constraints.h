@@ -42,7 +42,7 @@ struct PlanConstraints {
   std::vector<IslandValue> tp_degrees;
   std::vector<IslandValue> dp_degrees;
   std::vector<IslandValue> cp_degrees;
-  // Groups of GPUs; chunks on one of them are none. No island: of the whole
+  // Groups of GPUs, however many chunks each runs. No island: of the whole
   // pipeline.
   std::vector<IslandValue> max_stages;
   std::vector<LayerPin> pins;

@@ -472,13 +472,13 @@ class LeapsInChunks {
   // Stages divide the microbatches. A single one has no chunks.
   void Add(int chunks, const PipelinePlan& devices) {
     const int num_stages = devices.num_stages();
-    if (num_stages == 1 && !absl::c_linear_search(leaps_, devices)) {
-      leaps_.push_back(devices);
+    if (num_stages == 1) {
+      if (!absl::c_linear_search(leaps_, devices)) leaps_.push_back(devices);
       return;
     }
     const int num_microbatches =
         request_.training.global_batch_size / devices.pipeline_microbatch_size;
-    if (chunks == 1 || num_stages == 1 || num_microbatches % num_stages != 0) {
+    if (chunks == 1 || num_microbatches % num_stages != 0) {
       return;
     }
     for (PipelinePlan& leap :

@@ -353,23 +353,6 @@ std::optional<PipelinePlan> InChunksOf(const ModelSpec& model,
   return interleaved;
 }
 
-}  // namespace
-
-std::optional<PipelinePlan> Interleaved(const ModelSpec& model,
-                                        Runtime::Cuts cuts, int chunks,
-                                        const PipelinePlan& plan,
-                                        Remainder remainder) {
-  return InChunksOf(
-      model, remainder == Remainder::kNearest ? cuts : Runtime::Cuts::kLayers,
-      chunks, plan, [&](int chunk, int device) {
-        const double layers = LayersOf(model, plan.stages[device].plan);
-        return LayersUpTo(chunk, chunks, layers, remainder) -
-               LayersUpTo(chunk - 1, chunks, layers, remainder);
-      });
-}
-
-namespace {
-
 // Returns the layers that a device of the plan runs in a second: those of the
 // fastest device of its kind, as embedding and head take some of the ends'
 // time.
@@ -391,6 +374,19 @@ double RateOf(const ModelSpec& model, const PipelinePlan& plan,
 }
 
 }  // namespace
+
+std::optional<PipelinePlan> Interleaved(const ModelSpec& model,
+                                        Runtime::Cuts cuts, int chunks,
+                                        const PipelinePlan& plan,
+                                        Remainder remainder) {
+  return InChunksOf(
+      model, remainder == Remainder::kNearest ? cuts : Runtime::Cuts::kLayers,
+      chunks, plan, [&](int chunk, int device) {
+        const double layers = LayersOf(model, plan.stages[device].plan);
+        return LayersUpTo(chunk, chunks, layers, remainder) -
+               LayersUpTo(chunk - 1, chunks, layers, remainder);
+      });
+}
 
 // Device d has n_d layers, takes t_d for them and runs r_d in a second. The
 // ends take as long as if they had e_d = t_d·r_d − n_d more. With v chunks,
