@@ -104,7 +104,10 @@ WorkQueue::LostLeases WorkQueue::RemoveWorker(WorkerId worker, double now_s) {
     Setbacks& setbacks = task.setbacks[identity];
     ++setbacks.count;
     // Tasks that only waited in the worker did not kill it.
-    if (i < num_started) ++setbacks.num_losses;
+    if (i < num_started) {
+      ++setbacks.num_losses;
+      if (!task.first_lost_s.has_value()) task.first_lost_s = now_s;
+    }
     setbacks.last_s = now_s;
     if (!task.holders.empty()) {
       lost.hedged.push_back(leases[i]);

@@ -48,6 +48,9 @@ struct WorkQueueOptions {
   // one so many times if no other can take it, because it probably kills them;
   // see IsHopeless.
   int max_losses = 3;
+  // While no trusted worker can take a task, it is given up no earlier than so
+  // long after its first loss: one may come, or come back.
+  double give_up_after_s = 60;
   // The shortest pause of a source whose connections end again and again.
   double first_pause_s = 1;
 };
@@ -231,6 +234,7 @@ class WorkQueue {
     double hedge_at_s = 0;         // HedgeAt for the least patience.
     std::set<WorkerId> refused;    // Workers that must not get it again.
     std::map<WorkerIdentity, Setbacks> setbacks;
+    std::optional<double> first_lost_s;
     double first_leased_s = 0;
     int num_overdue = 0;  // Leases that were revoked for their age.
   };

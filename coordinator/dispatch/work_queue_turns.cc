@@ -449,9 +449,10 @@ WorkQueue::Overdue WorkQueue::RevokeOverdue(double now_s) {
 //   |{w ∈ W: ℓ(w) > 0}| ≥ max_losses   or   Σ_{w ∈ W} min(ℓ(w), m) ≥
 //   max_losses,
 //
-// and, if W is all, each that could take it next was lost with it. So workers
-// that go away again and again, however many, cannot end the task while one
-// that is known to answer may still try; a sole worker that dies of it can.
+// and, if W is all, each that could take it next was lost with it and the first
+// loss was give_up_after_s ago. So workers that go away again and again,
+// however many, cannot end the task while one that is known to answer may still
+// try or soon come; a sole worker that dies of it can.
 bool WorkQueue::IsHopeless(const Task& task, const WorkerIdentity& lost,
                            double now_s) const {
   const auto losses_of = [&task](const WorkerIdentity& who) {
@@ -470,7 +471,10 @@ bool WorkQueue::IsHopeless(const Task& task, const WorkerIdentity& lost,
     if (counts(who)) least = std::min(least, losses_of(who));
     return least == 0;
   });
-  if (all_count && least == 0) return false;
+  if (all_count && (least == 0 || !task.first_lost_s.has_value() ||
+                    now_s - *task.first_lost_s < options_.give_up_after_s)) {
+    return false;
+  }
   int num_identities = 0;
   int sum = 0;
   for (const auto& [who, setbacks] : task.setbacks) {

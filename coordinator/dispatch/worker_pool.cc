@@ -492,11 +492,12 @@ void WorkerPool::Remove(WorkerId id) {
   NoteLoss(worker, tasks);
   for (const auto& [task, num_losses] : lost.given_up) {
     EndAttempt(task, id, QueryEvent::kGivenUp);
-    Finish(task, absl::InternalError(absl::StrCat(
-                     "parallelizer ", tasks_.at(task).asked->adapter.name,
-                     ": a query was given up after ", num_losses,
-                     " workers were lost while working on it (the last one: ",
-                     worker.name, ")")));
+    Finish(
+        task,
+        absl::InternalError(absl::StrCat(
+            "parallelizer ", tasks_.at(task).asked->adapter.name,
+            ": a query was given up after workers were lost ", num_losses,
+            " times while working on it (the last one: ", worker.name, ")")));
   }
   FailDisputed();
   LeaseToAll();

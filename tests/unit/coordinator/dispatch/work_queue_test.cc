@@ -211,16 +211,19 @@ TEST(WorkQueueTest, ATaskThatKillsWorkersIsGivenUp) {
   const BatchId batch = queue.OpenBatch(kAceso);
   const std::vector<TaskId> tasks = AddTasks(queue, batch, 1);
   for (int loss = 1; loss <= 3; ++loss) {
-    const WorkerId worker = queue.AddWorker({kAceso}, 1, 0);
-    ASSERT_THAT(queue.LeaseTo(worker, 0), ElementsAre(tasks[0]));
-    const WorkQueue::LostLeases leases = queue.RemoveWorker(worker, 0);
+    const double now_s = 30 * loss;
+    const WorkerId worker = queue.AddWorker({kAceso}, 1, now_s);
+    ASSERT_THAT(queue.LeaseTo(worker, now_s), ElementsAre(tasks[0]));
+    const WorkQueue::LostLeases leases = queue.RemoveWorker(worker, now_s);
     EXPECT_EQ(leases.given_up.size(), loss == 3 ? 1u : 0u);
   }
   EXPECT_EQ(queue.num_pending(), 0);
 }
 
 TEST(WorkQueueTest, TasksThatHadNotBegunAreNotBlamed) {
-  WorkQueue queue(kOptions);
+  WorkQueueOptions options = kOptions;
+  options.give_up_after_s = 0;
+  WorkQueue queue(options);
   std::vector<WorkerId> workers;
   for (int i = 0; i < 3; ++i) {
     workers.push_back(queue.AddWorker({kAceso}, 1, 0));
@@ -229,7 +232,7 @@ TEST(WorkQueueTest, TasksThatHadNotBegunAreNotBlamed) {
   AddTasks(queue, queue.OpenBatch(kAceso), 40);
   for (int loss = 0; loss < 3; ++loss) {
     ASSERT_THAT(queue.LeaseTo(workers[loss], 1), SizeIs(::testing::Gt(1)));
-    EXPECT_EQ(queue.RemoveWorker(workers[loss], 0).given_up.size(),
+    EXPECT_EQ(queue.RemoveWorker(workers[loss], 1).given_up.size(),
               loss == 2 ? 1u : 0u);
   }
   EXPECT_EQ(queue.num_pending(), 39);

@@ -78,9 +78,10 @@ TEST_F(WorkQueueTurnsTest, AWorkerThatHangsUpAgainAndAgainEndsNoTask) {
 TEST_F(WorkQueueTurnsTest, ASoleWorkerThatDiesOfATaskGivesItUp) {
   const TaskId task = AddTask();
   for (int loss = 1; loss <= 3; ++loss) {
-    const WorkerId worker = Dial("sole", 0);
-    ASSERT_THAT(queue_.LeaseTo(worker, 0), ElementsAre(task));
-    const auto lost = queue_.RemoveWorker(worker, 0);
+    const double now_s = 30 * (loss - 1);
+    const WorkerId worker = Dial("sole", now_s);
+    ASSERT_THAT(queue_.LeaseTo(worker, now_s), ElementsAre(task));
+    const auto lost = queue_.RemoveWorker(worker, now_s);
     ASSERT_THAT(lost.given_up, SizeIs(loss == 3 ? 1 : 0));
     if (loss == 3) {
       EXPECT_EQ(lost.given_up[0].num_losses, 3);
@@ -88,19 +89,37 @@ TEST_F(WorkQueueTurnsTest, ASoleWorkerThatDiesOfATaskGivesItUp) {
   }
 }
 
+// Else a worker that dials again and again ends what is asked before the others
+// have joined.
+TEST_F(WorkQueueTurnsTest, ATaskWaitsAMinuteForAWorkerThatDoesNotDieOfIt) {
+  const TaskId task = AddTask();
+  int num_losses = 0;
+  for (double now_s = 0; now_s < 59; now_s += 0.01) {
+    const WorkerId bad = Dial("bad", now_s);
+    if (queue_.LeaseTo(bad, now_s).empty()) continue;
+    ASSERT_THAT(queue_.RemoveWorker(bad, now_s).given_up, IsEmpty()) << now_s;
+    ++num_losses;
+  }
+  EXPECT_GT(num_losses, 10);
+  const WorkerId honest = Dial("honest", 59);
+  ASSERT_THAT(queue_.LeaseTo(honest, 59), ElementsAre(task));
+  EXPECT_TRUE(Complete(honest, task, 60));
+}
+
 // One loss each is 1 + 1 < 3; two are 2 + 2.
 TEST_F(WorkQueueTurnsTest, TwoWorkersThatDieOfATaskInTurnGiveItUp) {
   const TaskId task = AddTask();
   std::vector<WorkerId> workers = {Dial("a", 0), Dial("b", 0)};
   for (int loss = 1; loss <= 4; ++loss) {
+    const double now_s = 20 * (loss - 1);
     const int dying = (loss + 1) % 2;
-    ASSERT_THAT(queue_.LeaseTo(workers[dying], 0), ElementsAre(task));
-    const auto lost = queue_.RemoveWorker(workers[dying], 0);
+    ASSERT_THAT(queue_.LeaseTo(workers[dying], now_s), ElementsAre(task));
+    const auto lost = queue_.RemoveWorker(workers[dying], now_s);
     EXPECT_THAT(lost.given_up, SizeIs(loss == 4 ? 1 : 0)) << loss;
-    workers[dying] = Dial(dying == 0 ? "a" : "b", 0);
+    workers[dying] = Dial(dying == 0 ? "a" : "b", now_s);
     // The one with fewer losses comes first.
     if (loss % 2 == 1) {
-      EXPECT_THAT(queue_.LeaseTo(workers[dying], 0), IsEmpty());
+      EXPECT_THAT(queue_.LeaseTo(workers[dying], now_s), IsEmpty());
     }
   }
   EXPECT_EQ(queue_.num_pending(), 0);
@@ -149,8 +168,8 @@ TEST_F(WorkQueueTurnsTest, ATaskThatKillsNewWorkersIsGivenUpOnceEachHadIt) {
     workers.push_back(Dial(host, 0));
   }
   for (int i = 0; i < 4; ++i) {
-    ASSERT_THAT(queue_.LeaseTo(workers[i], 0), ElementsAre(task));
-    const auto lost = queue_.RemoveWorker(workers[i], 0);
+    ASSERT_THAT(queue_.LeaseTo(workers[i], 20 * i), ElementsAre(task));
+    const auto lost = queue_.RemoveWorker(workers[i], 20 * i);
     ASSERT_THAT(lost.given_up, SizeIs(i == 3 ? 1 : 0));
     if (i == 3) {
       EXPECT_EQ(lost.given_up[0].num_losses, 4);

@@ -297,9 +297,11 @@ TEST_F(WorkerPoolTest, ATaskThatKillsWorkersIsAnError) {
     const WorkerId id = pool_.Connect(InfoOf(parallelizer_, 1), worker);
     worker.AwaitLeases(1);
     pool_.Disconnect(id);
+    now_s_ = now_s_ + 30;
   }
-  EXPECT_THAT(run.get(), StatusIs(absl::StatusCode::kInternal,
-                                  HasSubstr("given up after 3 workers")));
+  EXPECT_THAT(run.get(),
+              StatusIs(absl::StatusCode::kInternal,
+                       HasSubstr("given up after workers were lost 3 times")));
 }
 
 TEST_F(WorkerPoolTest, AStragglerIsDoubledAndTheFirstAnswerCounts) {
@@ -331,6 +333,7 @@ TEST_F(WorkerPoolTest, AQueryThatKillsWorkersFailsNobodyElse) {
     const WorkerId id = pool_.Connect(InfoOf(parallelizer_, 1), doomed);
     doomed.AwaitLeases(1);
     pool_.Disconnect(id);
+    now_s_ = now_s_ + 30;
   }
   EXPECT_THAT(poisoned.get(), StatusIs(absl::StatusCode::kInternal,
                                        HasSubstr("the last one: test")));
