@@ -23,6 +23,7 @@
 #include "common/obs/audit_log.h"
 #include "common/obs/clocks.h"
 #include "common/obs/log.h"
+#include "common/obs/set_back_watch.h"
 #include "common/obs/sparse_warning.h"
 #include "common/security/channel.h"
 #include "common/security/listening.h"
@@ -467,6 +468,7 @@ class Server : public CoordinatorServer {
         }
         SetGauges();
         LookAtJobs();
+        LookAtClock();
       }
       if (ticks % kTicksBetweenRareLooks == 0) LookAtCertificate();
       const int64_t ended = executor_.num_ended();
@@ -480,6 +482,14 @@ class Server : public CoordinatorServer {
     metrics_.SetPool(pool_.Counts());
     metrics_.SetPlans(executor_.num_running(), executor_.num_waiting());
     metrics_.SetJobs(runner_.num_running());
+  }
+
+  void LookAtClock() {
+    const double back_s = clock_.Look(UnixSeconds(), SteadySeconds());
+    if (back_s == 0) return;
+    Log(LogLevel::kWarning,
+        "the clock was set back; restart, or new certificates are read late",
+        {{"back_s", back_s}});
   }
 
   void LookAtCertificate() {
@@ -527,6 +537,7 @@ class Server : public CoordinatorServer {
   std::atomic<bool> draining_ = false;
   std::atomic<bool> stopping_ = false;
   std::atomic<bool> is_looking_ = false;
+  SetBackWatch clock_;  // Of Tick's thread.
   PlanTurns turns_;
   FairExecutor executor_;
   FairExecutor store_executor_;

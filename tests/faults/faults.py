@@ -163,10 +163,16 @@ class ClockJumps(Fault):
 
     def begin(self):
         most_s = 3_600 if self.service.identities else 366 * 86_400
-        self.service.coordinator.set_clock(self.random.uniform(-most_s, most_s))
+        self.ahead_s = self.random.uniform(-most_s, most_s)
+        self.service.coordinator.set_clock(self.ahead_s)
 
     def end(self):
         self.service.coordinator.set_clock(0)
+        # As docs/operations.md says, or it reads new certificates only after as
+        # long as the clock went back.
+        if self.ahead_s > 0 and self.service.identities:
+            self.service.coordinator.drain()
+            self.service.coordinator.start()
 
 
 class ClockGoesBack(ClockJumps):
@@ -175,7 +181,8 @@ class ClockGoesBack(ClockJumps):
     the clock is ahead, also after it is right again."""
 
     def begin(self):
-        self.service.coordinator.set_clock(-self.random.uniform(0, 3_600))
+        self.ahead_s = -self.random.uniform(0, 3_600)
+        self.service.coordinator.set_clock(self.ahead_s)
 
 
 class RowsDamaged(Fault):
