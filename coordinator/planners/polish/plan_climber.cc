@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "common/base/status_macros.h"
 #include "common/cost/stage_cost.h"
 #include "common/domain/stage_part.h"
@@ -79,6 +80,35 @@ struct Step {
   int list = 0;
   int num_cuts = 0;
 };
+
+// All that changes in the plans of a climb, but for the GPUs of stages that
+// swap them.
+struct Attempted {
+  std::vector<StagePlan> stages;
+  std::vector<int> warm_up_passes;
+
+  bool operator==(const Attempted&) const = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const Attempted& attempted) {
+    for (const StagePlan& stage : attempted.stages) {
+      h = H::combine(std::move(h), stage.end.layer, stage.end.op,
+                     stage.parallelism.zero_stage);
+      for (const RecomputeRun& run : stage.recompute) {
+        h = H::combine(std::move(h), run.num_layers, run.mask);
+      }
+    }
+    return H::combine(std::move(h), attempted.warm_up_passes);
+  }
+};
+
+Attempted AttemptedOf(const PipelinePlan& plan) {
+  Attempted attempted{.warm_up_passes = plan.warm_up_passes};
+  attempted.stages.reserve(plan.num_stages());
+  for (const PlacedStage& stage : plan.stages) {
+    attempted.stages.push_back(stage.plan);
+  }
+  return attempted;
+}
 
 }  // namespace
 
@@ -153,6 +183,7 @@ class PlanClimber::Climb {
   // Keeps the first change that helps, the cheapest to try first. False: none
   // does.
   bool ImproveOnce() {
+    in_vain_.clear();
     const std::vector<int> stages = SlowestFirst();
     const size_t num_givers = std::min<size_t>(kMostGivers, stages.size());
     const absl::Span<const int> givers(stages.data(), num_givers);
@@ -309,7 +340,7 @@ class PlanClimber::Climb {
         std::swap(first, second);
         std::swap(first.plan.begin, second.plan.begin);
         std::swap(first.plan.end, second.plan.end);
-        if (FitStages(&StageTuner::FitRecompute, plan) && Try(plan))
+        if (FitStages(&StageTuner::FitRecompute, plan) && TryAnew(plan))
           return true;
       }
     }
@@ -362,9 +393,24 @@ class PlanClimber::Climb {
            stages[border].island == stages[border + 1].island;
   }
 
+  // TryAnew for a plan on the GPUs of the current one. Several changes lead to
+  // the same plan, which is no better the second time, but counts as if it were
+  // tried again.
+  bool Try(const PipelinePlan& wanted) {
+    const auto [known, is_new] = in_vain_.emplace(AttemptedOf(wanted), 0);
+    if (!is_new) {
+      num_played_ += known->second;
+      return false;
+    }
+    const int64_t before = num_played_;
+    if (TryAnew(wanted)) return true;
+    known->second = num_played_ - before;
+    return false;
+  }
+
   // Plays the plan if it is legal, and makes it the current one if it fits and
   // helps.
-  bool Try(const PipelinePlan& wanted) {
+  bool TryAnew(const PipelinePlan& wanted) {
     stopped_ |= observer_.ShouldStop();
     if (stopped_) return false;
     if (!IsRunnable(wanted)) return false;
@@ -428,6 +474,9 @@ class PlanClimber::Climb {
   const int64_t most_estimates_;
   std::vector<std::vector<OperatorCut>> cuts_;  // Coarse to fine.
   std::vector<Step> steps_;
+  // Plans that did not help since the current one is it, and the stages that
+  // were looked up for each.
+  absl::flat_hash_map<Attempted, int64_t> in_vain_;
   double slowest_s_ = 0;  // The slowest stage at the start.
   double imbalance_ = 0;  // Imbalance of the current plan.
   size_t kind_ = 0;       // The kind of change that helped last.

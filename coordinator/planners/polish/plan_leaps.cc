@@ -93,12 +93,15 @@ class Leaps {
     if (request_.pipeline_microbatch_size == 0) ChangeMicrobatch();
     if (constraints.pins.empty()) SwapIslands();
     if (constraints.pp_degree == 0 && constraints.pins.empty()) LeaveOut();
-    for (const Group& group : groups) {
-      if (!keeps_degrees) ChangeDegrees(group);
-      if (!keeps_degrees && !keeps_stages) Split(group);
-      if (!keeps_degrees && constraints.pp_degree == 0 &&
-          constraints.pins.empty()) {
-        Merge(group);
+    for (const bool follows : {false, true}) {
+      if (keeps_degrees || (follows && !ShardsExpertsFully())) continue;
+      experts_follow_ = follows;
+      for (const Group& group : groups) {
+        ChangeDegrees(group);
+        if (!keeps_stages) Split(group);
+        if (constraints.pp_degree == 0 && constraints.pins.empty()) {
+          Merge(group);
+        }
       }
     }
     return std::move(leaps_);
@@ -148,10 +151,22 @@ class Leaps {
     return most;
   }
 
+  static bool ShardsExpertsFully(const StageParallelism& degrees) {
+    return degrees.ep_degree > 1 && degrees.ep_degree == degrees.num_replicas();
+  }
+
+  bool ShardsExpertsFully() const {
+    return absl::c_any_of(plan_.stages, [](const PlacedStage& stage) {
+      return ShardsExpertsFully(stage.plan.parallelism);
+    });
+  }
+
   // Lets what depends on the degrees follow them.
   void Adapt(const StageParallelism& before, StageParallelism& degrees) const {
     const int replicas = degrees.num_replicas();
-    degrees.ep_degree = std::gcd(degrees.ep_degree, replicas);
+    degrees.ep_degree = experts_follow_ && ShardsExpertsFully(before)
+                            ? replicas
+                            : std::gcd(degrees.ep_degree, replicas);
     if (degrees.ep_degree == 1) degrees.fsep = false;
     SetZero(limits_, ZeroStageWithin(limits_, degrees, degrees.zero_stage),
             degrees);
@@ -410,6 +425,9 @@ class Leaps {
   const PipelinePlan& plan_;
   const std::vector<LayerRun> runs_;
   const std::vector<OperatorCut> cuts_;
+  // Whether experts that all replicas of a stage share stay so if there are
+  // more. Else as many replicas share them as before.
+  bool experts_follow_ = false;
   std::vector<PipelinePlan> leaps_;
 };
 

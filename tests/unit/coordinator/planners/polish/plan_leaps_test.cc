@@ -230,6 +230,27 @@ TEST(LeapsFromTest, ShardExpertsWhereTheRuntimeDoes) {
   EXPECT_FALSE(shards(kPlain));
 }
 
+// Two replicas share all experts. Where they become four, two may share them,
+// each with all experts twice, or all four.
+TEST(LeapsFromTest, ExpertsFollowTheReplicasThatShareThemAll) {
+  PlanRequest request = TwoIslands();
+  request.model = testing::TestMoeModel(kModelLayers - 2);
+  const auto degrees_of = [&](int ep_before) {
+    PipelinePlan plan = FourStages();
+    for (PlacedStage& stage : plan.stages) {
+      stage.plan.parallelism.ep_degree = ep_before;
+    }
+    std::set<int> degrees;
+    for (const PipelinePlan& leap : LeapsFrom(request, {}, plan)) {
+      const StageParallelism& first = leap.stages[0].plan.parallelism;
+      if (first.dp_degree == 4) degrees.insert(first.ep_degree);
+    }
+    return degrees;
+  };
+  EXPECT_THAT(degrees_of(2), ElementsAre(2, 4));
+  EXPECT_THAT(degrees_of(1), ElementsAre(1));
+}
+
 // Six layers on each of four devices, in two chunks, and as many microbatches
 // as devices.
 PlanRequest ForChunks() {

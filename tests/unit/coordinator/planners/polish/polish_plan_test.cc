@@ -158,6 +158,81 @@ TEST(PolishPlanTest, FarAwayIsAnotherNumberOfStages) {
   EXPECT_EQ(far.plan, Polish(request, {}, plan, Reach::kFar).plan);
 }
 
+// Equal stages on all GPUs of an island, with nothing recomputed.
+PipelinePlan EqualStages(int num_stages, int num_layers, int gpus_each,
+                         int gpus_per_node, StageParallelism degrees) {
+  PipelinePlan plan{.pipeline_microbatch_size = degrees.dp_degree};
+  for (int s = 0; s < num_stages; ++s) {
+    const int begin = s * num_layers / num_stages;
+    const int end = (s + 1) * num_layers / num_stages;
+    PlacedStage& stage = plan.stages.emplace_back(
+        PlacedStage{.plan = {.begin = {begin, 0},
+                             .end = {end, 0},
+                             .parallelism = degrees,
+                             .recompute = {{end - begin, kRecomputeNone}}}});
+    for (int g = 0; g < gpus_each; ++g) {
+      const int gpu = s * gpus_each + g;
+      stage.gpus.push_back({gpu / gpus_per_node, gpu % gpus_per_node});
+    }
+  }
+  return plan;
+}
+
+// Links are so slow that eight stages of one GPU are faster than four of two.
+// The first then holds eight microbatches. With as many layers as the others it
+// would recompute most of them, and take too long to climb from there.
+TEST(PolishPlanTest, LayersAreSpreadAgainWhereALeapLacksMemory) {
+  constexpr int kGpus = 8;
+  constexpr int kManyLayers = 18;
+  const auto request_with = [](double memory_bytes) {
+    DeviceSpec device = testing::TestDevice("GPU");
+    device.memory_bytes = memory_bytes;
+    return PlanRequest{.cluster = testing::TestCluster({{.name = "a",
+                                                         .num_nodes = kGpus,
+                                                         .gpus_per_node = 1,
+                                                         .device = device}}),
+                       .model = testing::TestModel(kManyLayers - 2),
+                       .training = testing::TestTraining(64)};
+  };
+  const PipelinePlan plan =
+      EqualStages(4, kManyLayers, 2, /*gpus_per_node=*/1, {.tp_degree = 2});
+  const double bytes = Play(request_with(1e15), plan).stages.front().peak_bytes;
+  const PlanRequest tight = request_with(1.45 * bytes);
+  const PolishedPlan far =
+      Polish(tight, {.runtime = &kCutsLayers}, plan, Reach::kFar);
+  const PolishedPlan ample =
+      Polish(request_with(1e15), {.runtime = &kCutsLayers}, plan, Reach::kFar);
+  EXPECT_EQ(far.plan.num_stages(), kGpus);
+  EXPECT_LT(far.evaluation.iteration_time_s,
+            ample.evaluation.iteration_time_s * 1.2);
+}
+
+// Many plans are nearly as fast, so that there are always leaps to new ones.
+// The runtime is asked about each that might do.
+TEST(PolishPlanTest, LeapsEndAfterAFewRoundsInVain) {
+  constexpr int kGpus = 16;
+  constexpr int kManyLayers = 24;
+  const PlanRequest request = {
+      .cluster = testing::TestCluster({{.name = "a",
+                                        .gpus_per_node = kGpus,
+                                        .device = testing::TestDevice("GPU")}}),
+      .model = testing::TestModel(kManyLayers - 2),
+      .training = testing::TestTraining(16)};
+  int num_asked = 0;
+  const PipelineRules asks = {
+      .runtime = &kCutsLayers,
+      .fit = [&](const PlanRequest&,
+                 const PipelinePlan& plan) -> absl::StatusOr<PipelinePlan> {
+        ++num_asked;
+        return plan;
+      }};
+  Polish(request, asks,
+         EqualStages(2, kManyLayers, kGpus / 2, kGpus, {.dp_degree = 8}),
+         Reach::kFar);
+  // Nearly twice as many if leaps went on while they lead to new plans.
+  EXPECT_LT(num_asked, 550);
+}
+
 // Few microbatches, so that half of the time of 1F1B is a bubble.
 TEST(PolishPlanTest, OtherSchedulesFillTheBubble) {
   PlanRequest request = UnlikeGpus(3);
@@ -267,6 +342,23 @@ TEST(PolishPlanTest, TheRuntimeHasTheLastWord) {
         return middle;
       }};
   EXPECT_EQ(Polish(request, fixed, plan, Reach::kFar).plan, middle);
+}
+
+// A runtime that makes the present plan of every other one. Then no change
+// helps, and several kinds of change lead to the same plan.
+TEST(PolishPlanTest, TriesNoPlanTwiceInVain) {
+  const PlanRequest request = UnlikeGpus(3);
+  const PipelinePlan plan = PlanOf({2, 4}, kRecomputeNone);
+  std::vector<PipelinePlan> tried;
+  const PipelineRules keeps = {
+      .fit = [&](const PlanRequest&,
+                 const PipelinePlan& other) -> absl::StatusOr<PipelinePlan> {
+        EXPECT_THAT(tried, ::testing::Not(::testing::Contains(other)));
+        tried.push_back(other);
+        return plan;
+      }};
+  EXPECT_EQ(Polish(request, keeps, plan).plan, plan);
+  EXPECT_GT(tried.size(), 1u);
 }
 
 TEST(PolishPlanTest, StopsWhenTold) {
