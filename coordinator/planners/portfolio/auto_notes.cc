@@ -12,7 +12,7 @@ namespace tangram {
 namespace {
 
 std::string AnswerNote(const PlanningRuntime& chosen,
-                   absl::Span<const PlanAlternative> frameworks) {
+                       absl::Span<const PlanAlternative> frameworks) {
   int num_searched = 0;
   int num_plans = 0;
   for (const PlanAlternative& entry : frameworks) {
