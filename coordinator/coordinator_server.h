@@ -7,8 +7,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "common/metrics/metrics.h"
 #include "common/obs/audit_log.h"
-#include "common/obs/metrics.h"
 #include "common/security/tls_files.h"
 #include "coordinator/auth/authenticator.h"
 #include "coordinator/coordinator_state.h"

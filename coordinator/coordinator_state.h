@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/obs/metrics.h"
+#include "common/metrics/metrics.h"
 #include "coordinator/metrics/answer_store_metrics.h"
 #include "coordinator/store/job_store.h"
 

@@ -455,8 +455,10 @@ class Parser {
   CLI::App* Add(CLI::App& parent, const std::string& name,
                 const std::string& help, const Options& options) {
     CLI::App* subcommand = parent.add_subcommand(name, help);
-    subcommands_.emplace_back(subcommand,
-                              [&options] { return Command(options); });
+    std::function<Command()> command = [&options] {
+      return Command(std::in_place_type<Options>, options);
+    };
+    subcommands_.emplace_back(subcommand, std::move(command));
     return subcommand;
   }
 

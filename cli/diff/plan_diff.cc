@@ -17,7 +17,7 @@
 namespace tangram {
 namespace {
 
-std::string Answer(const PlanResult& result) {
+std::string AnswerText(const PlanResult& result) {
   if (result.plan) return "a plan";
   if (result.replicated_plan) {
     const size_t num_pipelines = result.replicated_plan->pipelines.size();
@@ -193,7 +193,7 @@ PlanDiff DiffPlans(const PlanFile& a, const PlanFile& b) {
   }
   if (!a.result.plan || !b.result.plan) {
     Differences differences;
-    differences.Name("answer", Answer(a.result), Answer(b.result));
+    differences.Name("answer", AnswerText(a.result), AnswerText(b.result));
     diff.plan = std::move(differences).Take();
     return diff;
   }

@@ -2,7 +2,7 @@
 #define TANGRAM_COORDINATOR_METRICS_ANSWER_STORE_METRICS_H_
 
 #include "absl/strings/string_view.h"
-#include "common/obs/metrics.h"
+#include "common/metrics/metrics.h"
 #include "coordinator/store/sql_answer_store.h"
 
 namespace tangram {

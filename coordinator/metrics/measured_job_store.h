@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "absl/status/status.h"
-#include "common/obs/metrics.h"
+#include "common/metrics/metrics.h"
 #include "coordinator/store/job_store.h"
 
 namespace tangram {

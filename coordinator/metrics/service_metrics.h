@@ -13,7 +13,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "common/obs/metrics.h"
+#include "common/metrics/metrics.h"
 #include "common/obs/sparse_warning.h"
 #include "common/planner/cluster_planner.h"
 #include "common/sync/mutex.h"

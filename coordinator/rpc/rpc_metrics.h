@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "common/obs/metrics.h"
+#include "common/metrics/metrics.h"
 
 namespace tangram {
 

@@ -29,7 +29,8 @@ THIRD_PARTY = {
     r"grpc(pp)?/": SERVICES + " common/obs common/security coordinator/auth",
     r"curl/": "coordinator/webhooks",
     r"openssl/": "common/digest common/security coordinator/auth",
-    r"(spdlog|prometheus)/": "common/obs",
+    r"spdlog/": "common/obs",
+    r"prometheus/": "common/metrics",
     r"yaml-cpp/": "formats/config",
     r"nlohmann/": "cli cli/commands cli/files cli/print formats/config web/view"
                   " formats/export_profile"

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/base/heartbeat.h"
-#include "common/obs/metrics.h"
+#include "common/metrics/metrics.h"
 #include "common/parallelizer/parallelizer.h"
 #include "common/security/channel.h"
 

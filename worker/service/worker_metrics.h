@@ -9,7 +9,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "common/obs/metrics.h"
+#include "common/metrics/metrics.h"
 #include "common/parallelizer/query.h"
 #include "common/sync/mutex.h"
 

@@ -11,8 +11,8 @@
 namespace tangram {
 namespace {
 
-std::string Answer(const PlanningRuntime& chosen,
-                   absl::Span<const PlanAlternative> frameworks) {
+std::string AnswerNote(const PlanningRuntime& chosen,
+                       absl::Span<const PlanAlternative> frameworks) {
   int num_searched = 0;
   int num_plans = 0;
   for (const PlanAlternative& entry : frameworks) {
@@ -77,7 +77,7 @@ std::vector<std::string> AutoNotes(
                   [](const PlanAlternative& entry) {
                     return entry.runtime != kAnyRuntime;
                   });
-  std::vector<std::string> notes = {Answer(chosen, frameworks)};
+  std::vector<std::string> notes = {AnswerNote(chosen, frameworks)};
   absl::c_copy(NotSearched(frameworks), std::back_inserter(notes));
   if (!chosen.ReadsData()) {
     notes.push_back(OnOwnData(chosen, frameworks, runtimes));

@@ -21,7 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/check.h"
 #include "common/daemon/daemon.h"
-#include "common/obs/metrics.h"
+#include "common/metrics/metrics.h"
 #include "common/obs/termination.h"
 #include "common/wire/grpc_settings.h"
 #include "coordinator/coordinator_server.h"

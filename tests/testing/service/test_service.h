@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/obs/metrics.h"
+#include "common/metrics/metrics.h"
 #include "common/planner/cluster_planner.h"
 #include "common/wire/plan_file.h"
 #include "coordinator/coordinator_server.h"

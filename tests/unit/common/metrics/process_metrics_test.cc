@@ -1,4 +1,4 @@
-#include "common/obs/process_metrics.h"
+#include "common/metrics/process_metrics.h"
 
 #include <string>
 #include <vector>

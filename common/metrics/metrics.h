@@ -1,5 +1,5 @@
-#ifndef TANGRAM_COMMON_OBS_METRICS_H_
-#define TANGRAM_COMMON_OBS_METRICS_H_
+#ifndef TANGRAM_COMMON_METRICS_METRICS_H_
+#define TANGRAM_COMMON_METRICS_METRICS_H_
 
 #include <map>
 #include <memory>
@@ -112,4 +112,4 @@ class Metrics {
 
 }  // namespace tangram
 
-#endif  // TANGRAM_COMMON_OBS_METRICS_H_
+#endif  // TANGRAM_COMMON_METRICS_METRICS_H_

@@ -1,5 +1,5 @@
-#ifndef TANGRAM_COMMON_OBS_PROCESS_METRICS_H_
-#define TANGRAM_COMMON_OBS_PROCESS_METRICS_H_
+#ifndef TANGRAM_COMMON_METRICS_PROCESS_METRICS_H_
+#define TANGRAM_COMMON_METRICS_PROCESS_METRICS_H_
 
 #include <cstdint>
 #include <optional>
@@ -32,4 +32,4 @@ std::optional<ProcessFigures> ParseProcessStat(absl::string_view stat,
 
 }  // namespace tangram
 
-#endif  // TANGRAM_COMMON_OBS_PROCESS_METRICS_H_
+#endif  // TANGRAM_COMMON_METRICS_PROCESS_METRICS_H_

@@ -1,4 +1,4 @@
-#include "common/obs/metrics.h"
+#include "common/metrics/metrics.h"
 
 #include <prometheus/counter.h>
 #include <prometheus/family.h>
@@ -14,8 +14,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "common/metrics/process_metrics.h"
 #include "common/obs/build_info.h"
-#include "common/obs/process_metrics.h"
 
 namespace tangram {
 namespace {

@@ -1,4 +1,4 @@
-#include "common/obs/metrics.h"
+#include "common/metrics/metrics.h"
 
 #include <string>
 
