@@ -80,7 +80,7 @@ TEST_F(CachingSlicePlanSourceTest, ErrorsAreAskedAgain) {
               testing::IsOk());
 }
 
-// What another asks already is awaited, after all others have been asked.
+// An answer that another asks for is awaited once all others are there.
 TEST(SharedAnswersTest, AQuestionThatAnotherAsksIsNotAskedAgain) {
   CountingParallelizer parallelizer;
   const auto threads = CreateLocalSlicePlanSource(parallelizer, 1);
