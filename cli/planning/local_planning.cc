@@ -30,6 +30,10 @@ namespace {
 // mixing asks for the same slice plans again.
 constexpr int64_t kCacheBytes = int64_t{256} << 20;
 
+// Slice plans that one of several plans asks at once, a few milliseconds of
+// work, for which the others may wait.
+constexpr size_t kMostClaims = 16;
+
 // A parallelizer of this process and its threads. `cache` refers to `threads`,
 // which refer to `parallelizer`.
 struct LocalMember {
@@ -109,7 +113,7 @@ std::shared_ptr<SharedAnswers> SharedSlicePlans::Of(const std::string& name) {
   const MutexLock lock(mutex_);
   std::shared_ptr<SharedAnswers>& answers = by_name_[name];
   if (answers == nullptr) {
-    answers = std::make_shared<SharedAnswers>(kCacheBytes);
+    answers = std::make_shared<SharedAnswers>(kCacheBytes, kMostClaims);
   }
   return answers;
 }

@@ -493,7 +493,7 @@ class Composer {
         effort_(effort),
         ending_at_(PairsByEnd(problem)),
         leasts_(LeastsOf(problem)),
-        bounds_(problem),
+        bounds_(problem, leasts_),
         kinds_(problem),
         stages_told_apart_(StagesToldApart(problem)),
         best_s_(problem.incumbent_s),

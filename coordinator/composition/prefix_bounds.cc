@@ -1,6 +1,7 @@
 #include "coordinator/composition/prefix_bounds.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include "common/base/infinity.h"
@@ -17,8 +18,9 @@ constexpr double kSliver = 1e-9;
 
 // rate[i] = 1/κ_i = max w / slowest stage, latency[i] = λ_i, backward[i] = β_i
 // and forward[i] = φ_i, over the candidates of island i. They are summed up for
-// all 2^n sets of islands, which takes O(n 2^n) steps.
-PrefixBounds::PrefixBounds(const ComposeProblem& problem)
+// all 2^n sets of islands, each from that without its last island.
+PrefixBounds::PrefixBounds(const ComposeProblem& problem,
+                           absl::Span<const LeastOfPair> leasts)
     : work_(problem.num_atoms + 1) {
   const double total_work =
       std::accumulate(problem.atom_work.begin(), problem.atom_work.end(), 0.0);
@@ -31,29 +33,27 @@ PrefixBounds::PrefixBounds(const ComposeProblem& problem)
   std::vector<double> latency(problem.num_islands, kInfinity);
   std::vector<double> backward = latency;
   std::vector<double> forward = latency;
-  for (const PlacedPair& placed : problem.pairs) {
+  for (size_t p = 0; p < problem.pairs.size(); ++p) {
+    const PlacedPair& placed = problem.pairs[p];
+    const LeastOfPair& least = leasts[p];
     const double work = work_[placed.atoms.end] - work_[placed.atoms.begin];
-    for (const Candidate& candidate : placed.pair->candidates) {
-      const int i = placed.island;
-      const double forward_s = candidate.latency_s - candidate.backward_s;
-      rate[i] = std::max(rate[i], work / candidate.slowest_s);
-      latency[i] = std::min(latency[i], candidate.latency_s / work);
-      backward[i] = std::min(backward[i], candidate.backward_s / work);
-      forward[i] = std::min(forward[i], forward_s / work);
-    }
+    const int i = placed.island;
+    rate[i] = std::max(rate[i], work / least.slowest_s);
+    latency[i] = std::min(latency[i], least.latency_s / work);
+    backward[i] = std::min(backward[i], least.backward_s / work);
+    forward[i] = std::min(forward[i], least.forward_s / work);
   }
   const uint32_t num_sets = uint32_t{1} << problem.num_islands;
   capacity_.assign(num_sets, 0);
   least_latency_.assign(num_sets, kInfinity);
   least_backward_ = least_forward_ = least_latency_;
   for (uint32_t set = 1; set < num_sets; ++set) {
-    for (int i = 0; i < problem.num_islands; ++i) {
-      if ((set >> i & 1) == 0) continue;
-      capacity_[set] += rate[i];
-      least_latency_[set] = std::min(least_latency_[set], latency[i]);
-      least_backward_[set] = std::min(least_backward_[set], backward[i]);
-      least_forward_[set] = std::min(least_forward_[set], forward[i]);
-    }
+    const int i = std::bit_width(set) - 1;
+    const uint32_t others = set & ~(uint32_t{1} << i);
+    capacity_[set] = capacity_[others] + rate[i];
+    least_latency_[set] = std::min(least_latency_[others], latency[i]);
+    least_backward_[set] = std::min(least_backward_[others], backward[i]);
+    least_forward_[set] = std::min(least_forward_[others], forward[i]);
   }
 }
 

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "coordinator/composition/compose_pipeline.h"
+#include "coordinator/composition/problem_ranges.h"
 
 namespace tangram {
 
@@ -25,8 +27,9 @@ class PrefixBounds {
  public:
   // The bounds hold for any positive work of the atoms. Atoms without work,
   // whose profiles have no measurements, get kSliver of the total, or 1 if all
-  // are without.
-  explicit PrefixBounds(const ComposeProblem& problem);
+  // are without. `leasts` are those of the problem.
+  PrefixBounds(const ComposeProblem& problem,
+               absl::Span<const LeastOfPair> leasts);
 
   // Return bounds in seconds for atoms [0, num_prefix) on the islands of
   // `usable` (a bit each): on the slowest stage, the sum of stages, their

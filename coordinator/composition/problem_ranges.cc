@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "absl/container/flat_hash_map.h"
 #include "common/domain/slice_plan.h"
 
 namespace tangram {
@@ -27,13 +28,23 @@ StageRange StagesOf(const ComposeProblem& problem) {
 }
 
 std::vector<LeastOfPair> LeastsOf(const ComposeProblem& problem) {
-  std::vector<LeastOfPair> leasts(problem.pairs.size());
-  for (size_t p = 0; p < leasts.size(); ++p) {
-    LeastOfPair& least = leasts[p];
-    for (const Candidate& candidate : problem.pairs[p].pair->candidates) {
-      least.latency_s = std::min(least.latency_s, candidate.latency_s);
-      least.slowest_s = std::min(least.slowest_s, candidate.slowest_s);
+  // A pair has many positions.
+  absl::flat_hash_map<const PairCandidates*, LeastOfPair> known;
+  std::vector<LeastOfPair> leasts;
+  leasts.reserve(problem.pairs.size());
+  for (const PlacedPair& placed : problem.pairs) {
+    const auto [it, is_new] = known.try_emplace(placed.pair);
+    LeastOfPair& least = it->second;
+    if (is_new) {
+      for (const Candidate& candidate : placed.pair->candidates) {
+        const double forward_s = candidate.latency_s - candidate.backward_s;
+        least.latency_s = std::min(least.latency_s, candidate.latency_s);
+        least.slowest_s = std::min(least.slowest_s, candidate.slowest_s);
+        least.backward_s = std::min(least.backward_s, candidate.backward_s);
+        least.forward_s = std::min(least.forward_s, forward_s);
+      }
     }
+    leasts.push_back(least);
   }
   return leasts;
 }

@@ -23,6 +23,8 @@ StageRange StagesOf(const ComposeProblem& problem);
 struct LeastOfPair {
   double latency_s = kInfinity;
   double slowest_s = kInfinity;
+  double backward_s = kInfinity;
+  double forward_s = kInfinity;  // Latency without backward passes.
 };
 // Returns those of all pairs, in their order.
 std::vector<LeastOfPair> LeastsOf(const ComposeProblem& problem);

@@ -3,7 +3,6 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -11,7 +10,6 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "common/base/status_macros.h"
-#include "coordinator/dispatch/answer_cache.h"
 #include "coordinator/dispatch/query_key.h"
 
 namespace tangram {
@@ -115,42 +113,66 @@ class CachingSource : public SlicePlanSource {
     return query;
   }
 
-  // Returns the answers to `queries` in their order. Asks the source once for
-  // all that the cache does not have.
+  // Returns the answers to `queries` in their order. Asks the source for those
+  // that are neither known nor asked by another.
   template <typename T, typename PlacedQuery, typename AskSource>
   absl::StatusOr<std::vector<T>> Ask(const PairContext& context,
                                      absl::Span<const PlacedQuery> queries,
                                      const AskSource& ask_source) {
     const SharedContext named = Named(context);
     QuestionWriter questions(QueryScope{}, named.get());
-    std::vector<std::optional<T>> known;
-    std::vector<QueryKey> unknown_keys;
-    std::vector<PlacedQuery> unknown;
+    std::vector<QueryKey> keys;
+    std::vector<size_t> open;
     for (const PlacedQuery& query : queries) {
-      const QueryKey key = questions.KeyOf(AsKnown(query));
-      std::optional<Answer> answer = answers_->Find(key);
-      known.emplace_back();
-      if (answer.has_value()) {
-        known.back() = std::get<T>(*std::move(answer));
-      } else {
-        unknown_keys.push_back(key);
-        unknown.push_back(query);
+      open.push_back(keys.size());
+      keys.push_back(questions.KeyOf(AsKnown(query)));
+    }
+    std::vector<T> answers(queries.size());
+    while (!open.empty()) {
+      std::vector<size_t> claimed;
+      std::vector<size_t> others;
+      for (const size_t i : open) {
+        const SharedAnswers::Found found = answers_->FindOrClaim(
+            keys[i], claimed.size() < answers_->most_claims());
+        if (found.answer != nullptr) {
+          answers[i] = std::get<T>(found.answer->Unpack());
+        } else {
+          (found.is_claimed ? claimed : others).push_back(i);
+        }
       }
-    }
-    std::vector<T> asked;
-    if (!unknown.empty()) {
-      TANGRAM_ASSIGN_OR_RETURN(asked, ask_source(unknown));
-    }
-    for (size_t i = 0; i < asked.size(); ++i) {
-      answers_->Insert(unknown_keys[i], asked[i]);
-    }
-    size_t next = 0;
-    std::vector<T> answers;
-    for (std::optional<T>& answer : known) {
-      answers.push_back(answer.has_value() ? *std::move(answer)
-                                           : std::move(asked[next++]));
+      TANGRAM_RETURN_IF_ERROR(
+          AskClaimed(queries, keys, claimed, ask_source, answers));
+      if (claimed.empty() && !others.empty()) {
+        answers_->Wait(keys[others.front()]);
+      }
+      open = std::move(others);
     }
     return answers;
+  }
+
+  template <typename T, typename PlacedQuery, typename AskSource>
+  absl::Status AskClaimed(absl::Span<const PlacedQuery> queries,
+                          absl::Span<const QueryKey> keys,
+                          absl::Span<const size_t> claimed,
+                          const AskSource& ask_source,
+                          std::vector<T>& answers) {
+    if (claimed.empty()) return absl::OkStatus();
+    std::vector<PlacedQuery> unknown;
+    std::vector<QueryKey> unknown_keys;
+    for (const size_t i : claimed) {
+      unknown.push_back(queries[i]);
+      unknown_keys.push_back(keys[i]);
+    }
+    absl::StatusOr<std::vector<T>> asked = ask_source(unknown);
+    if (!asked.ok()) {
+      answers_->Release(unknown_keys);
+      return asked.status();
+    }
+    for (size_t k = 0; k < claimed.size(); ++k) {
+      answers_->Insert(unknown_keys[k], (*asked)[k]);
+      answers[claimed[k]] = std::move((*asked)[k]);
+    }
+    return absl::OkStatus();
   }
 
   SlicePlanSource& source_;
@@ -179,16 +201,6 @@ class CachingSource : public SlicePlanSource {
 };
 
 }  // namespace
-
-std::optional<Answer> SharedAnswers::Find(const QueryKey& key) {
-  const MutexLock lock(mutex_);
-  return answers_.Find(key);
-}
-
-void SharedAnswers::Insert(const QueryKey& key, const Answer& answer) {
-  const MutexLock lock(mutex_);
-  answers_.Insert(key, answer);
-}
 
 std::unique_ptr<SlicePlanSource> CreateCachingSlicePlanSource(
     SlicePlanSource& source, std::shared_ptr<SharedAnswers> answers,

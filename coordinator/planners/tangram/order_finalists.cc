@@ -166,9 +166,9 @@ void OrderFinalists::AddFunctions(int microbatch, PlayedProblem& problem) {
     return ends_[microbatch].ExchangeSeconds(first.island, ends_of(first).first,
                                              last.island, ends_of(last).last);
   };
-  problem.least_exchange_s = [this, microbatch,
-                              ends_of](const PlayedSlice& last) {
-    return ends_[microbatch].LeastExchangeSeconds(last.island,
+  problem.least_exchange_s = [this, microbatch, ends_of](
+                                 const PlayedSlice& last, int first_island) {
+    return ends_[microbatch].LeastExchangeSeconds(first_island, last.island,
                                                   ends_of(last).last);
   };
 }

@@ -4,6 +4,7 @@
 // The bounds and partial pipelines of PlayedOrder, for its sources alone.
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -53,7 +54,7 @@ class PlayedOrder::Composer {
       : problem_(problem),
         limit_s_(limit_s),
         settled_(settled),
-        least_exchange_s_(problem.plans.size(), -1),
+        least_exchange_s_(problem.plans.size() * problem.num_islands, -1),
         ending_at_(problem.num_atoms + 1) {
     for (const PlayedPlan& plan : problem.plans)
       plans_.push_back(AloneOf(plan));
@@ -137,9 +138,38 @@ class PlayedOrder::Composer {
     if (tail.begin == 0) return kRounding * tail.bound.iteration_s;
     const int front = tail.slice < 0 ? problem_.num_islands
                                      : problem_.slices[tail.slice].island;
-    return kRounding *
-           (LeastSeconds(tail.begin, tail.islands, front, tail.bound.passes_s) +
-            tail.exchange_s);
+    double least_s = kRounding * (LeastSeconds(tail.begin, tail.islands, front,
+                                               tail.bound.passes_s) +
+                                  tail.exchange_s);
+    if (tail.slice < 0 || !LeavesOne(tail.islands) || least_s >= limit_s_) {
+      return least_s;
+    }
+    return std::max(least_s,
+                    LoneSeconds({.begin = tail.begin,
+                                 .islands = tail.islands,
+                                 .next_island = front,
+                                 .last = tail.last,
+                                 .passes_s = tail.bound.passes_s,
+                                 .round_trip_s = tail.bound.round_trip_s,
+                                 .num_stages = tail.bound.num_stages}));
+  }
+
+  // Returns a lower bound on pipelines in which a slice that is not the first
+  // comes before `tail`. 0: it leaves more than one island.
+  double LoneSeconds(const Front& front, int slice_index, const Tail& tail) {
+    const PlayedSlice& slice = problem_.slices[slice_index];
+    const uint32_t islands = tail.islands | uint32_t{1} << slice.island;
+    if (slice.atoms.begin == 0 || !LeavesOne(islands)) return 0;
+    const SliceBound& alone = plans_[slice.plan];
+    const double through_s = front.transfers_s + alone.latency_s;
+    return LoneSeconds(
+        {.begin = slice.atoms.begin,
+         .islands = islands,
+         .next_island = slice.island,
+         .last = tail.slice < 0 ? slice_index : tail.last,
+         .passes_s = std::max(through_s + tail.bound.passes_s, alone.busiest_s),
+         .round_trip_s = through_s + tail.bound.round_trip_s,
+         .num_stages = tail.bound.num_stages + alone.num_stages});
   }
 
   // Returns what QuickSeconds needs of a tail, and of the group in front of it.
@@ -171,19 +201,12 @@ class PlayedOrder::Composer {
       return kInfinity;
     }
     const SliceBound& alone = plans_[slice.plan];
-    // The busiest stage waits twice for what is behind it, as in
-    // PlayedSuffixes::BusiestSeconds.
-    const double behind_s =
-        alone.behind_s + front.transfers_s + tail.bound.round_trip_s;
-    const int idle = tail.bound.num_stages + alone.stages_to_end;
     const double passes_s =
-        idle < problem_.num_microbatches
-            ? (problem_.num_microbatches + 1 - idle) * alone.stage_s +
-                  2 * behind_s
-            : (problem_.num_microbatches + 1) * alone.stage_s / 2 + behind_s;
-    return std::max(QuickSeconds(front, alone, tail),
-                    kRounding * (front.prefix.latency_s + alone.before_s +
-                                 passes_s + tail.exchange_s));
+        PassesSeconds(alone, front.transfers_s + tail.bound.round_trip_s,
+                      tail.bound.num_stages);
+    return std::max(
+        QuickSeconds(front, alone, tail),
+        kRounding * (front.prefix.latency_s + passes_s + tail.exchange_s));
   }
 
   // Returns the tail of `slice` in front of `tail`.
@@ -197,13 +220,10 @@ class PlayedOrder::Composer {
                 .slice = slice_index,
                 .rest = tail_index,
                 .last = tail.slice < 0 ? slice_index : tail.last,
-                .exchange_s = tail.exchange_s,
                 .bound = tail.bound};
-    if (longer.begin == 0) {
-      longer.exchange_s = ExchangeSeconds(longer);
-    } else if (tail.slice < 0) {
-      longer.exchange_s = LeastExchangeSeconds(slice);
-    }
+    longer.exchange_s = longer.begin == 0
+                            ? ExchangeSeconds(longer)
+                            : LeastExchangeSeconds(longer.last, longer.islands);
     StageTimes last = stages.back();
     if (tail.slice >= 0) {
       problem_.set_transfers(slice, problem_.slices[tail.slice], last);
@@ -235,10 +255,87 @@ class PlayedOrder::Composer {
   }
 
  private:
-  double LeastExchangeSeconds(const PlayedSlice& last) {
+  // Returns a lower bound on the passes of the busiest stage of a slice, and of
+  // all stages before it in the slice, in front of `num_stages` with this round
+  // trip. The stage waits twice for what is behind it, as in
+  // PlayedSuffixes::BusiestSeconds.
+  double PassesSeconds(const SliceBound& slice, double round_trip_s,
+                       int num_stages) const {
+    const double behind_s = slice.behind_s + round_trip_s;
+    const int idle = num_stages + slice.stages_to_end;
+    return slice.before_s +
+           (idle < problem_.num_microbatches
+                ? (problem_.num_microbatches + 1 - idle) * slice.stage_s +
+                      2 * behind_s
+                : (problem_.num_microbatches + 1) * slice.stage_s / 2 +
+                      behind_s);
+  }
+
+  // Returns whether only one island is left beside `islands`.
+  bool LeavesOne(uint32_t islands) const {
+    return std::popcount(islands) == problem_.num_islands - 1;
+  }
+
+  // A tail that leaves one island.
+  struct LoneTail {
+    int begin = 0;
+    uint32_t islands = 0;
+    int next_island = 0;  // The island of its first slice.
+    int last = 0;         // Its last slice.
+    double passes_s = 0;
+    double round_trip_s = 0;
+    int num_stages = 0;
+  };
+  // Returns a lower bound on the pipelines that end with it. One slice is in
+  // front of it, so latency, passes, closing and exchange are those of one
+  // plan.
+  double LoneSeconds(const LoneTail& tail) {
+    const int island = std::countr_one(tail.islands);
+    const int number = first_groups_[tail.begin][island];
+    if (number < 0) return kInfinity;
+    double transfers_s = 0;
+    if (problem_.least_transfers) {
+      const auto [there_s, back_s] =
+          problem_.least_transfers(tail.begin, island, tail.next_island);
+      transfers_s = there_s + back_s;
+    }
+    double least_s = kInfinity;
+    for (const int index : groups_[tail.begin][number].slices) {
+      ++work_;
+      const PlayedSlice& slice = problem_.slices[index];
+      const SliceBound& alone = plans_[slice.plan];
+      if (problem_.plans[slice.plan].max_trailing_stages < tail.num_stages) {
+        continue;
+      }
+      const double seconds =
+          alone.closing_s +
+          std::max({alone.latency_s + transfers_s + tail.passes_s,
+                    alone.busiest_s,
+                    PassesSeconds(alone, transfers_s + tail.round_trip_s,
+                                  tail.num_stages)});
+      if (seconds >= least_s) continue;
+      const double exchange_s =
+          problem_.exchange_s
+              ? problem_.exchange_s(slice, problem_.slices[tail.last])
+              : 0;
+      least_s = std::min(least_s, seconds + exchange_s);
+    }
+    return kRounding * least_s;
+  }
+
+  // Returns a lower bound on the exchange of pipelines that end with a tail on
+  // `islands`, not all of them: the first slice is on another.
+  double LeastExchangeSeconds(int last_index, uint32_t islands) {
     if (!problem_.least_exchange_s) return 0;
-    double& least_s = least_exchange_s_[last.plan];
-    if (least_s < 0) least_s = problem_.least_exchange_s(last);
+    const PlayedSlice& last = problem_.slices[last_index];
+    double least_s = kInfinity;
+    for (int first = 0; first < problem_.num_islands; ++first) {
+      if ((islands >> first & 1) != 0) continue;
+      double& known_s =
+          least_exchange_s_[last.plan * problem_.num_islands + first];
+      if (known_s < 0) known_s = problem_.least_exchange_s(last, first);
+      least_s = std::min(least_s, known_s);
+    }
     return least_s;
   }
 
@@ -357,6 +454,11 @@ class PlayedOrder::Composer {
           std::min(group.closed_busiest_s, alone.closing_s + alone.busiest_s);
       group.slices.push_back(index);
     }
+    // Those from atom 0 on come first in `known`.
+    first_groups_.emplace_back(
+        known.begin(),
+        known.begin() + std::min<int>(problem_.num_islands,
+                                      static_cast<int>(known.size())));
   }
 
   // With V the passes of a tail on `islands` whose first slice is on island
@@ -430,10 +532,13 @@ class PlayedOrder::Composer {
   const PlayedProblem& problem_;
   const double limit_s_;
   const uint32_t& settled_;
-  std::vector<SliceBound> plans_;              // Without a place.
-  std::vector<double> least_exchange_s_;       // [plan]; -1: not known yet.
-  std::vector<std::vector<int>> ending_at_;    // [atom]: slices.
-  std::vector<std::vector<Group>> groups_;     // [atom]: the same.
+  std::vector<SliceBound> plans_;  // Without a place.
+  // [plan · num_islands + first island]; -1: not known yet.
+  std::vector<double> least_exchange_s_;
+  std::vector<std::vector<int>> ending_at_;  // [atom]: slices.
+  std::vector<std::vector<Group>> groups_;   // [atom]: the same.
+  // [atom][island]: the one of groups_ from atom 0 on; -1: there is none.
+  std::vector<std::vector<int>> first_groups_;
   std::vector<std::vector<Prefix>> prefixes_;  // [atoms][islands].
   // [atoms][islands of the tail · num_islands + the first of them].
   std::vector<std::vector<Wanted>> wanted_;

@@ -222,6 +222,9 @@ absl::Status PlayedOrder::Expand(int tail, double limit_s,
           limit_s) {
         continue;
       }
+      if (composer.LoneSeconds(*front, slice, rest) >= limit_s) {
+        continue;
+      }
       const Tail longer = composer.Prepend(slice, rest, tail);
       if (longer.bound.num_stages > problem.max_stages) continue;
       if (longer.begin == 0 && longer.bound.num_stages < problem.min_stages) {

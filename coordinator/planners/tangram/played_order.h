@@ -62,7 +62,8 @@ struct PlayedProblem {
   std::function<double(const PlayedSlice& first, const PlayedSlice& last)>
       exchange_s;
   // Returns a lower bound on it for any first slice on another island.
-  std::function<double(const PlayedSlice& last)> least_exchange_s;
+  std::function<double(const PlayedSlice& last, int first_island)>
+      least_exchange_s;
 };
 
 // A composition and its simulated iteration time.
@@ -91,7 +92,12 @@ inline constexpr size_t kMaxPlayedTails = 200'000;
 //
 //   min over U and j of max(λ(U, T_j) + V, T_{j−1}, w(U)),
 //
-// and the least exchange of its last stage with a first one.
+// and the least exchange of its last stage with a first one on an island that
+// is left. If one island is left, all atoms in front are one slice on it. The
+// latency, the passes, the closing and the exchange are then those of one plan
+// p, and its passes know the round trip and the stages of the tail:
+//
+//   min over p of max(latency + V, passes) + closing + exchange.
 //
 // A search for the fastest pipelines leaves out a tail if one that it went on
 // from has the same place and no greater bounds (BestTails). With the same

@@ -44,17 +44,13 @@ double SliceEnds::ExchangeSeconds(int first_island, int first, int last_island,
                                  islands_[last_island].last[last]);
 }
 
-double SliceEnds::LeastExchangeSeconds(int last_island, int last) {
-  std::vector<double>& known = islands_[last_island].exchange_s;
-  known.resize(islands_[last_island].last.size(), -1);
-  double& least_s = known[last];
-  if (least_s >= 0) return least_s;
-  least_s = kInfinity;
-  for (int i = 0; i < static_cast<int>(islands_.size()); ++i) {
-    if (i == last_island) continue;
-    for (int f = 0; f < static_cast<int>(islands_[i].first.size()); ++f) {
-      least_s = std::min(least_s, ExchangeSeconds(i, f, last_island, last));
-    }
+double SliceEnds::LeastExchangeSeconds(int first_island, int last_island,
+                                       int last) {
+  double least_s = kInfinity;
+  const auto num_first = static_cast<int>(islands_[first_island].first.size());
+  for (int f = 0; f < num_first; ++f) {
+    least_s =
+        std::min(least_s, ExchangeSeconds(first_island, f, last_island, last));
   }
   return least_s;
 }

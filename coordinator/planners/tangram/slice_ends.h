@@ -45,15 +45,14 @@ class SliceEnds {
   // Returns SliceTimes::ExchangeSeconds.
   double ExchangeSeconds(int first_island, int first, int last_island,
                          int last);
-  // Returns the least of them with a first stage of another island. Infinite:
-  // there is none.
-  double LeastExchangeSeconds(int last_island, int last);
+  // Returns the least of them with a first stage of island `first_island`.
+  // Infinite: there is none.
+  double LeastExchangeSeconds(int first_island, int last_island, int last);
 
  private:
   struct IslandEnds {
     std::vector<SliceTimes::EndStage> first;
     std::vector<SliceTimes::EndStage> last;
-    std::vector<double> exchange_s;  // [last]: the least; -1: not known yet.
   };
   struct Boundary {
     std::vector<Transfers> transfers;  // [last · number of first + first].

@@ -80,5 +80,55 @@ TEST_F(CachingSlicePlanSourceTest, ErrorsAreAskedAgain) {
               testing::IsOk());
 }
 
+// An answer that another asks for is awaited once all others are there.
+TEST(SharedAnswersTest, AQuestionThatAnotherAsksIsNotAskedAgain) {
+  CountingParallelizer parallelizer;
+  const auto threads = CreateLocalSlicePlanSource(parallelizer, 1);
+  const auto answers = std::make_shared<SharedAnswers>(1 << 20);
+  const auto source = CreateCachingSlicePlanSource(*threads, answers);
+  const QueryContext context(testing::CountingContext());
+  const std::vector<PairQuery> queries = Queries({1, 2});
+  const QueryKey other = QuestionWriter({}, &context).KeyOf(queries[0]);
+  ASSERT_TRUE(answers->FindOrClaim(other, /*may_claim=*/true).is_claimed);
+  EXPECT_FALSE(answers->FindOrClaim(other, /*may_claim=*/true).is_claimed);
+  parallelizer.fail = [&](int64_t step) {
+    EXPECT_EQ(step, 2);
+    answers->Insert(other, SlicePlanSet{.search_steps = 7});
+    return false;
+  };
+  ASSERT_OK_AND_ASSIGN(const std::vector<SlicePlanSet> found,
+                       source->Parallelize(context.pairs, queries, nullptr));
+  EXPECT_EQ(found[0].search_steps, 7);
+  EXPECT_EQ(found[1].search_steps, 2);
+  EXPECT_EQ(answers->num_asked(), 1);
+}
+
+TEST(SharedAnswersTest, AnEndedClaimWithoutAnswerLeavesTheQuestionToOthers) {
+  SharedAnswers answers(1 << 20);
+  const std::vector<QueryKey> key(1);
+  ASSERT_TRUE(answers.FindOrClaim(key[0], /*may_claim=*/true).is_claimed);
+  answers.Release(key);
+  answers.Wait(key[0]);
+  ASSERT_TRUE(answers.FindOrClaim(key[0], /*may_claim=*/true).is_claimed);
+  // Not kept.
+  answers.Insert(key[0], SlicePlanSet{.truncated = true});
+  EXPECT_EQ(answers.FindOrClaim(key[0], /*may_claim=*/false).answer, nullptr);
+  EXPECT_TRUE(answers.FindOrClaim(key[0], /*may_claim=*/true).is_claimed);
+}
+
+TEST(SharedAnswersTest, BatchesAreOfAsManyQuestionsAsMayBeClaimed) {
+  CountingParallelizer parallelizer;
+  const auto threads = CreateLocalSlicePlanSource(parallelizer, 1);
+  const auto answers =
+      std::make_shared<SharedAnswers>(1 << 20, /*most_claims=*/2);
+  const auto source = CreateCachingSlicePlanSource(*threads, answers);
+  ASSERT_OK_AND_ASSIGN(const std::vector<SlicePlanSet> found,
+                       source->Parallelize(testing::CountingContext(),
+                                           Queries({1, 2, 3, 2, 4}), nullptr));
+  EXPECT_EQ(found[3].search_steps, 2);
+  EXPECT_EQ(found[4].search_steps, 4);
+  EXPECT_EQ(parallelizer.num_calls, 4);
+}
+
 }  // namespace
 }  // namespace tangram

@@ -38,8 +38,8 @@ std::pair<double, double> LeastTransfers(int, int from, int to) {
 double ExchangeSeconds(const PlayedSlice& first, const PlayedSlice& last) {
   return 0.4 * (first.island + 1) + 0.3 * last.island;
 }
-double LeastExchangeSeconds(const PlayedSlice& last) {
-  return ExchangeSeconds({.island = last.island == 0 ? 1 : 0}, last);
+double LeastExchangeSeconds(const PlayedSlice& last, int first_island) {
+  return ExchangeSeconds({.island = first_island}, last);
 }
 
 PlayedProblem RandomProblem(std::mt19937& rng, int num_atoms, int num_islands) {

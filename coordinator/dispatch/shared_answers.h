@@ -1,0 +1,64 @@
+#ifndef TANGRAM_COORDINATOR_DISPATCH_SHARED_ANSWERS_H_
+#define TANGRAM_COORDINATOR_DISPATCH_SHARED_ANSWERS_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/types/span.h"
+#include "common/sync/mutex.h"
+#include "coordinator/dispatch/lru_cache.h"
+#include "coordinator/dispatch/packed_answer.h"
+#include "coordinator/dispatch/query_key.h"
+
+namespace tangram {
+
+// Answers that several sources share. Whoever needs one that is not known
+// claims its question, asks it, and inserts the answer. Others meanwhile claim
+// other questions, or wait. So each question is asked once, on any number of
+// threads. Thread-safe.
+class SharedAnswers {
+ public:
+  // `most_claims` at once are sensible for a source: many make others wait,
+  // few make batches small.
+  explicit SharedAnswers(
+      int64_t max_bytes,
+      size_t most_claims = std::numeric_limits<size_t>::max())
+      : most_claims_(most_claims), answers_(max_bytes) {}
+
+  size_t most_claims() const { return most_claims_; }
+
+  struct Found {
+    std::shared_ptr<const PackedAnswer> answer;  // Null: not known.
+    bool is_claimed = false;  // By this call. Else by another, if not known.
+  };
+  // Claims the question if it is neither known nor claimed and `may_claim`.
+  Found FindOrClaim(const QueryKey& key, bool may_claim);
+  // Ends a claim. Truncated answers are not kept.
+  void Insert(const QueryKey& key, const Answer& answer);
+  // Ends claims without an answer. Those that have ended are left out.
+  void Release(absl::Span<const QueryKey> keys);
+  // Waits until a claim on the question has ended.
+  void Wait(const QueryKey& key);
+
+  // Slice plans that were asked for because they were not known.
+  int64_t num_asked() const { return num_asked_; }
+  void NoteAsked(int64_t num_slice_plans) { num_asked_ += num_slice_plans; }
+
+ private:
+  const size_t most_claims_;
+  std::atomic<int64_t> num_asked_ = 0;
+  Mutex mutex_;
+  ConditionVariable ended_;  // A claim.
+  LruCache<QueryKey, std::shared_ptr<const PackedAnswer>> answers_
+      ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_set<QueryKey> claimed_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_DISPATCH_SHARED_ANSWERS_H_
