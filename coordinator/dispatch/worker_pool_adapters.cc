@@ -157,8 +157,12 @@ bool WorkerPool::MayBecomeComplete() const {
                              mutex_) { return HasWorkerFor(name); });
 }
 
+// Workers of the usual ones may be the last to join, or may have to be started;
+// no other worker, however early, can tell that they do not exist.
 bool WorkerPool::IsUnknown(absl::string_view adapter) const {
-  return !workers_.empty() && ever_offered_.count(std::string(adapter)) == 0 &&
+  const std::string name(adapter);
+  return !workers_.empty() && ever_offered_.count(name) == 0 &&
+         options_.usual_adapters.count(name) == 0 &&
          options_.now_s() - last_join_s_ >= kJoiningS;
 }
 
