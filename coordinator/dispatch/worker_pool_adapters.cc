@@ -15,9 +15,6 @@
 namespace tangram {
 namespace {
 
-// Seconds after a worker has joined, or was lost, in which others may still be
-// joining. Workers dial at least every 5 s.
-constexpr double kJoiningS = 6;
 // Names of adapters that are remembered. Workers choose them, so their number
 // must be bounded; far more than the adapters that exist.
 constexpr size_t kMaxKnownAdapters = 1 << 10;

@@ -163,6 +163,7 @@ absl::Status WorkerPool::Task::Failure(bool is_sole) const {
 
 void WorkerPool::Task::NoteRejected(const WorkerIdentity& worker,
                                     double now_s) {
+  if (rejected.empty()) first_rejected_s = now_s;
   if (rejected.insert(worker).second) rejected_s = now_s;
 }
 
@@ -216,6 +217,18 @@ void WorkerPool::WithdrawVerdicts(const WorkerIdentity& worker) {
   }
 }
 
+// A bad worker may be the first to join after a start, and would end all that
+// waits for the good ones. One that joins again and again holds up nothing for
+// longer.
+bool WorkerPool::AwaitsNewcomers(const Task& task) const {
+  const double since_s = options_.now_s() - options_.newcomers_wait_s;
+  return last_join_s_ > since_s && task.first_rejected_s > since_s &&
+         std::none_of(task.rejected.begin(), task.rejected.end(),
+                      [this](const WorkerIdentity& worker) {
+                        return queue_.sources().HasAnswered(worker);
+                      });
+}
+
 // Connections of one worker count once. Workers that are busy are waited for,
 // because the others may have lied; those that stay silent are not.
 void WorkerPool::FailDisputed() {
@@ -223,7 +236,7 @@ void WorkerPool::FailDisputed() {
   for (const TaskId id : disputed_) {
     const Task& task = tasks_.at(id);
     const bool is_sole = !queue_.CanServe(id);
-    if (is_sole || IsJudged(id, task)) {
+    if (is_sole ? !AwaitsNewcomers(task) : IsJudged(id, task)) {
       hopeless.emplace_back(id, task.Failure(is_sole));
     }
   }

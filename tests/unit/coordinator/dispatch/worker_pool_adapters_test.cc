@@ -132,8 +132,9 @@ TEST_F(FleetTest, AUsualAdapterIsWaitedForWhoeverWasFirst) {
   Peer late;
   pool_.Connect(Offering("early", {{"other", "1"}}), early.connection);
   now_s_ = 100;
-  auto found = std::async(std::launch::async,
-                          [this] { return pool_.FindAdapter("mist", nullptr); });
+  auto found = std::async(std::launch::async, [this] {
+    return pool_.FindAdapter("mist", nullptr);
+  });
   EXPECT_EQ(found.wait_for(std::chrono::milliseconds(200)),
             std::future_status::timeout);
   pool_.Connect(Offering("late", {mist_}), late.connection);
