@@ -444,6 +444,12 @@ class WorkerPool {
   // by a worker that joins.
   bool AwaitsNewcomers(const Task& task) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Notes that a single source says that an adapter does not know a model.
+  void NoteLoneVerdict(const Task& task) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Changes OfferedAdapters if the worker may contradict a lone verdict, so
+  // that no plan without the adapter is taken for one with it.
+  void ForgetLoneVerdicts(const WorkerInfo& worker)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Fails the queries with rejected answers that no other worker can answer,
   // and those for which IsJudged.
   void FailDisputed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -523,6 +529,10 @@ class WorkerPool {
   // Names that workers offered, at most kMaxKnownAdapters.
   std::set<std::string> ever_offered_ ABSL_GUARDED_BY(mutex_);
   double last_join_s_ ABSL_GUARDED_BY(mutex_) = 0;
+  // The sources of lone verdicts, by adapter, and how often others of the same
+  // adapter have joined since.
+  std::map<AdapterId, WorkerIdentity> lone_verdicts_ ABSL_GUARDED_BY(mutex_);
+  int64_t verdict_era_ ABSL_GUARDED_BY(mutex_) = 0;
   double last_loss_s_ ABSL_GUARDED_BY(mutex_) = 0;
   double forgot_s_ ABSL_GUARDED_BY(mutex_) = 0;  // Old entries of overtaken.
   // A separate lock, so that requests with a known answer do not wait for

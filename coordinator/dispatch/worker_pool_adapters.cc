@@ -10,6 +10,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/digest/sha256.h"
 #include "coordinator/dispatch/worker_pool.h"
 
 namespace tangram {
@@ -61,8 +62,14 @@ void WorkerPool::UpdateOffer(Worker& worker) {
 }
 
 void WorkerPool::UpdateOfferedAdapters() {
+  Digest offered = census_.DigestOfBest();
+  if (verdict_era_ > 0) {
+    const std::string era = absl::StrCat(verdict_era_);
+    const absl::string_view parts[] = {offered.view(), era};
+    offered = Sha256()(parts);
+  }
   const MutexLock lock(offered_mutex_);
-  offered_adapters_ = census_.DigestOfBest();
+  offered_adapters_ = offered;
 }
 
 Digest WorkerPool::OfferedAdapters() const {

@@ -23,6 +23,8 @@ constexpr double kPatienceOnceAnswered = 10;
 constexpr double kPatientFor = 16;
 // Names in an error. `tangram worker list` has the faults of all.
 constexpr size_t kNamed = 3;
+// Far more than the adapters that exist.
+constexpr size_t kMaxLoneVerdicts = 1 << 10;
 
 }  // namespace
 
@@ -229,6 +231,31 @@ bool WorkerPool::AwaitsNewcomers(const Task& task) const {
                       });
 }
 
+// Plans leave out an adapter that does not know the model, and are kept.
+void WorkerPool::NoteLoneVerdict(const Task& task) {
+  if (task.verdicts.size() != 1 || lone_verdicts_.size() >= kMaxLoneVerdicts) {
+    return;
+  }
+  const auto& [worker, verdict] = *task.verdicts.begin();
+  if (!absl::IsUnimplemented(verdict.error)) return;
+  lone_verdicts_[task.asked->adapter] = worker;
+}
+
+void WorkerPool::ForgetLoneVerdicts(const WorkerInfo& worker) {
+  if (lone_verdicts_.empty()) return;
+  const size_t num_before = lone_verdicts_.size();
+  for (const AdapterInfo& adapter : worker.adapters) {
+    const auto lone = lone_verdicts_.find(adapter.id);
+    if (lone == lone_verdicts_.end() || lone->second == worker.identity) {
+      continue;
+    }
+    lone_verdicts_.erase(lone);
+  }
+  if (lone_verdicts_.size() == num_before) return;
+  ++verdict_era_;
+  UpdateOfferedAdapters();
+}
+
 // Connections of one worker count once. Workers that are busy are waited for,
 // because the others may have lied; those that stay silent are not.
 void WorkerPool::FailDisputed() {
@@ -237,6 +264,7 @@ void WorkerPool::FailDisputed() {
     const Task& task = tasks_.at(id);
     const bool is_sole = !queue_.CanServe(id);
     if (is_sole ? !AwaitsNewcomers(task) : IsJudged(id, task)) {
+      NoteLoneVerdict(task);
       hopeless.emplace_back(id, task.Failure(is_sole));
     }
   }

@@ -116,6 +116,28 @@ TEST_F(NewcomersTest, AFleetAtRestFailsAtOnceAsDoesAProvenWorker) {
   EXPECT_FALSE(second.get().ok());
 }
 
+TEST_F(VerdictsTest,
+       PlansWithoutWhatASingleSourceDoesNotKnowAreNotKeptForMore) {
+  Peer sole;
+  Connect("w1", sole);
+  const Digest before = pool_.OfferedAdapters();
+  auto unknown = RunAside(Queries(1));
+  Judge(sole, sole.connection.AwaitLeases(1)[0], kUnknownModel);
+  EXPECT_FALSE(unknown.get().ok());
+  EXPECT_EQ(pool_.OfferedAdapters(), before);
+  // Its own connections do not contradict it.
+  Peer again;
+  Connect("w1", again);
+  EXPECT_EQ(pool_.OfferedAdapters(), before);
+  Peer other;
+  Connect("w2", other);
+  const Digest after = pool_.OfferedAdapters();
+  EXPECT_NE(after, before);
+  Peer third;
+  Connect("w3", third);
+  EXPECT_EQ(pool_.OfferedAdapters(), after);
+}
+
 TEST_F(VerdictsTest, TheVerdictOfTheOnlyWorkerStandsAndNamesIt) {
   Peer sole;
   Connect("w1", sole);
