@@ -76,6 +76,7 @@ WorkerId WorkerPool::Connect(const WorkerInfo& info,
   if (worker.quarantined) queue_.Suspend(id);
   ExcludeFromRejected(id, worker);
   UpdateOffer(worker);
+  ForgetLoneVerdicts(info);
   LeaseTo(id);
   changed_.NotifyAll();
   return id;

@@ -80,6 +80,9 @@ struct WorkerPoolOptions {
   // The adapters of a complete fleet, which plans with whatever is offered wait
   // for while workers come and go.
   std::set<std::string> usual_adapters;
+  // While workers join, a query that only those have failed which never
+  // answered any waits so long for others. 0: it fails at once.
+  double newcomers_wait_s = 0;
   int64_t cache_bytes = int64_t{256} << 20;
   // Returns the seconds of a clock that never goes back.
   std::function<double()> now_s;
@@ -134,6 +137,10 @@ struct PoolWorkerStatus {
 // Thread-safe.
 class WorkerPool {
  public:
+  // Seconds after a worker has joined, or was lost, in which others may still
+  // be joining. Workers dial at least every 5 s.
+  static constexpr double kJoiningS = 6;
+
   // `observer` may be null.
   WorkerPool(WorkerPoolOptions options, WorkerPoolObserver* observer);
   ~WorkerPool();  // Waits until the store has settled.
@@ -296,6 +303,7 @@ class WorkerPool {
     // connections do not get the task.
     std::set<WorkerIdentity> rejected;
     double rejected_s = 0;  // When the last one joined.
+    double first_rejected_s = 0;
     // Damaged answers that came while these workers held the task.
     std::map<WorkerIdentity, int> damaged;
     // Errors that are faults once another worker has answered.
@@ -432,6 +440,16 @@ class WorkerPool {
   // Forgets the verdicts of a worker.
   void WithdrawVerdicts(const WorkerIdentity& worker)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns whether a query that nobody else can be asked may soon be answered
+  // by a worker that joins.
+  bool AwaitsNewcomers(const Task& task) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Notes that a single source says that an adapter does not know a model.
+  void NoteLoneVerdict(const Task& task) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Changes OfferedAdapters if the worker may contradict a lone verdict, so
+  // that no plan without the adapter is taken for one with it.
+  void ForgetLoneVerdicts(const WorkerInfo& worker)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Fails the queries with rejected answers that no other worker can answer,
   // and those for which IsJudged.
   void FailDisputed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -511,6 +529,10 @@ class WorkerPool {
   // Names that workers offered, at most kMaxKnownAdapters.
   std::set<std::string> ever_offered_ ABSL_GUARDED_BY(mutex_);
   double last_join_s_ ABSL_GUARDED_BY(mutex_) = 0;
+  // The sources of lone verdicts, by adapter, and how often others of the same
+  // adapter have joined since.
+  std::map<AdapterId, WorkerIdentity> lone_verdicts_ ABSL_GUARDED_BY(mutex_);
+  int64_t verdict_era_ ABSL_GUARDED_BY(mutex_) = 0;
   double last_loss_s_ ABSL_GUARDED_BY(mutex_) = 0;
   double forgot_s_ ABSL_GUARDED_BY(mutex_) = 0;  // Old entries of overtaken.
   // A separate lock, so that requests with a known answer do not wait for

@@ -10,14 +10,12 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/digest/sha256.h"
 #include "coordinator/dispatch/worker_pool.h"
 
 namespace tangram {
 namespace {
 
-// Seconds after a worker has joined, or was lost, in which others may still be
-// joining. Workers dial at least every 5 s.
-constexpr double kJoiningS = 6;
 // Names of adapters that are remembered. Workers choose them, so their number
 // must be bounded; far more than the adapters that exist.
 constexpr size_t kMaxKnownAdapters = 1 << 10;
@@ -64,8 +62,14 @@ void WorkerPool::UpdateOffer(Worker& worker) {
 }
 
 void WorkerPool::UpdateOfferedAdapters() {
+  Digest offered = census_.DigestOfBest();
+  if (verdict_era_ > 0) {
+    const std::string era = absl::StrCat(verdict_era_);
+    const absl::string_view parts[] = {offered.view(), era};
+    offered = Sha256()(parts);
+  }
   const MutexLock lock(offered_mutex_);
-  offered_adapters_ = census_.DigestOfBest();
+  offered_adapters_ = offered;
 }
 
 Digest WorkerPool::OfferedAdapters() const {
@@ -157,8 +161,12 @@ bool WorkerPool::MayBecomeComplete() const {
                              mutex_) { return HasWorkerFor(name); });
 }
 
+// Workers of the usual ones may be the last to join, or may have to be started;
+// no other worker, however early, can tell that they do not exist.
 bool WorkerPool::IsUnknown(absl::string_view adapter) const {
-  return !workers_.empty() && ever_offered_.count(std::string(adapter)) == 0 &&
+  const std::string name(adapter);
+  return !workers_.empty() && ever_offered_.count(name) == 0 &&
+         options_.usual_adapters.count(name) == 0 &&
          options_.now_s() - last_join_s_ >= kJoiningS;
 }
 

@@ -23,6 +23,8 @@ constexpr double kPatienceOnceAnswered = 10;
 constexpr double kPatientFor = 16;
 // Names in an error. `tangram worker list` has the faults of all.
 constexpr size_t kNamed = 3;
+// Far more than the adapters that exist.
+constexpr size_t kMaxLoneVerdicts = 1 << 10;
 
 }  // namespace
 
@@ -163,6 +165,7 @@ absl::Status WorkerPool::Task::Failure(bool is_sole) const {
 
 void WorkerPool::Task::NoteRejected(const WorkerIdentity& worker,
                                     double now_s) {
+  if (rejected.empty()) first_rejected_s = now_s;
   if (rejected.insert(worker).second) rejected_s = now_s;
 }
 
@@ -216,6 +219,43 @@ void WorkerPool::WithdrawVerdicts(const WorkerIdentity& worker) {
   }
 }
 
+// A bad worker may be the first to join after a start, and would end all that
+// waits for the good ones. One that joins again and again holds up nothing for
+// longer.
+bool WorkerPool::AwaitsNewcomers(const Task& task) const {
+  const double since_s = options_.now_s() - options_.newcomers_wait_s;
+  return last_join_s_ > since_s && task.first_rejected_s > since_s &&
+         std::none_of(task.rejected.begin(), task.rejected.end(),
+                      [this](const WorkerIdentity& worker) {
+                        return queue_.sources().HasAnswered(worker);
+                      });
+}
+
+// Plans leave out an adapter that does not know the model, and are kept.
+void WorkerPool::NoteLoneVerdict(const Task& task) {
+  if (task.verdicts.size() != 1 || lone_verdicts_.size() >= kMaxLoneVerdicts) {
+    return;
+  }
+  const auto& [worker, verdict] = *task.verdicts.begin();
+  if (!absl::IsUnimplemented(verdict.error)) return;
+  lone_verdicts_[task.asked->adapter] = worker;
+}
+
+void WorkerPool::ForgetLoneVerdicts(const WorkerInfo& worker) {
+  if (lone_verdicts_.empty()) return;
+  const size_t num_before = lone_verdicts_.size();
+  for (const AdapterInfo& adapter : worker.adapters) {
+    const auto lone = lone_verdicts_.find(adapter.id);
+    if (lone == lone_verdicts_.end() || lone->second == worker.identity) {
+      continue;
+    }
+    lone_verdicts_.erase(lone);
+  }
+  if (lone_verdicts_.size() == num_before) return;
+  ++verdict_era_;
+  UpdateOfferedAdapters();
+}
+
 // Connections of one worker count once. Workers that are busy are waited for,
 // because the others may have lied; those that stay silent are not.
 void WorkerPool::FailDisputed() {
@@ -223,7 +263,8 @@ void WorkerPool::FailDisputed() {
   for (const TaskId id : disputed_) {
     const Task& task = tasks_.at(id);
     const bool is_sole = !queue_.CanServe(id);
-    if (is_sole || IsJudged(id, task)) {
+    if (is_sole ? !AwaitsNewcomers(task) : IsJudged(id, task)) {
+      NoteLoneVerdict(task);
       hopeless.emplace_back(id, task.Failure(is_sole));
     }
   }

@@ -8,11 +8,13 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/printable_text.h"
 #include "common/base/status_macros.h"
+#include "common/security/peer_host.h"
 #include "common/wire/grpc_status.h"
 #include "coordinator/rpc/received_message.h"
 
@@ -26,6 +28,11 @@ constexpr size_t kMaxNameBytes = 200;
 
 grpc::Status ShutsDown() {
   return {grpc::StatusCode::UNAVAILABLE, "the coordinator shuts down"};
+}
+
+grpc::Status TooManyWatches() {
+  return {grpc::StatusCode::RESOURCE_EXHAUSTED,
+          "too many calls of grpc.health.v1.Health/Watch at once"};
 }
 
 Serving Named(bool serving) {
@@ -52,10 +59,15 @@ grpc::ByteBuffer ResponseOf(Serving serving) {
 // A call that watches. gRPC owns it until OnDone.
 class HealthWatch : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
-  explicit HealthWatch(Health& health) : health_(health) {}
+  HealthWatch(Health& health, std::string host)
+      : health_(health),
+        host_(std::move(host)),
+        is_counted_(health.Enter(host_)) {}
 
   void Start(const absl::StatusOr<std::string>& service) {
-    if (!service.ok()) {
+    if (!is_counted_) {
+      Take(std::nullopt, TooManyWatches());
+    } else if (!service.ok()) {
       Take(std::nullopt, ToGrpc(service.status()));
     } else if (!service->empty()) {
       Take(Serving::kServiceUnknown, std::nullopt);
@@ -80,6 +92,7 @@ class HealthWatch : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   void OnCancel() override { Leave(); }
   void OnDone() override {
     health_.Remove(*this);
+    if (is_counted_) health_.Leave(host_);
     delete this;
   }
 
@@ -116,6 +129,8 @@ class HealthWatch : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   }
 
   Health& health_;
+  const std::string host_;
+  const bool is_counted_;  // Within the limits.
   Mutex mutex_;
   std::optional<Serving> next_ ABSL_GUARDED_BY(mutex_);
   std::optional<Serving> last_ ABSL_GUARDED_BY(mutex_);
@@ -149,9 +164,10 @@ class HealthService : public grpc::Service {
     MarkMethodRawCallback(
         1, new grpc::internal::CallbackServerStreamingHandler<grpc::ByteBuffer,
                                                               grpc::ByteBuffer>(
-               [this](grpc::CallbackServerContext* /*context*/,
+               [this](grpc::CallbackServerContext* context,
                       const grpc::ByteBuffer* request) {
-                 auto* watch = new HealthWatch(health_);
+                 auto* watch =
+                     new HealthWatch(health_, PeerHost(context->peer()));
                  watch->Start(ServiceOf(*request));
                  return watch;
                }));
@@ -199,6 +215,25 @@ void Health::Add(HealthWatch& watch) {
   watches_.insert(&watch);
   watch.Tell(Named(is_serving_));
   if (has_ended_) watch.End(ShutsDown());
+}
+
+bool Health::Enter(const std::string& host) {
+  const MutexLock lock(mutex_);
+  const auto found = num_of_host_.find(host);
+  const int num_of_host = found == num_of_host_.end() ? 0 : found->second;
+  if (num_of_all_ >= limits_.max_of_all || num_of_host >= limits_.max_of_host) {
+    return false;
+  }
+  num_of_host_[host] = num_of_host + 1;
+  ++num_of_all_;
+  return true;
+}
+
+void Health::Leave(const std::string& host) {
+  const MutexLock lock(mutex_);
+  --num_of_all_;
+  const auto found = num_of_host_.find(host);
+  if (--found->second == 0) num_of_host_.erase(found);
 }
 
 void Health::Remove(HealthWatch& watch) {

@@ -127,6 +127,20 @@ TEST_F(FleetTest, TheFirstWorkerIsNotTakenForAllOfThem) {
   EXPECT_THAT(ids.get(), ElementsAre(kCounting, mist_));
 }
 
+TEST_F(FleetTest, AUsualAdapterIsWaitedForWhoeverWasFirst) {
+  Peer early;
+  Peer late;
+  pool_.Connect(Offering("early", {{"other", "1"}}), early.connection);
+  now_s_ = 100;
+  auto found = std::async(std::launch::async, [this] {
+    return pool_.FindAdapter("mist", nullptr);
+  });
+  EXPECT_EQ(found.wait_for(std::chrono::milliseconds(200)),
+            std::future_status::timeout);
+  pool_.Connect(Offering("late", {mist_}), late.connection);
+  EXPECT_EQ(found.get()->id, mist_);
+}
+
 TEST_F(FleetTest, AFleetAtRestIsNotWaitedFor) {
   Peer worker;
   pool_.Connect(Named("worker"), worker.connection);

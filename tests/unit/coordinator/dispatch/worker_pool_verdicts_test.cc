@@ -1,4 +1,5 @@
 // Verdicts that one worker gives, and workers that go away with their queries.
+#include <chrono>
 #include <future>
 #include <string>
 #include <thread>
@@ -31,6 +32,8 @@ const absl::Status kUnknownModel =
 
 class VerdictsTest : public WorkerPoolTest {
  protected:
+  using WorkerPoolTest::WorkerPoolTest;
+
   // Another worker, and its connection.
   struct Peer {
     RecordingWorker connection;
@@ -44,6 +47,96 @@ class VerdictsTest : public WorkerPoolTest {
     pool_.OnAnswers(peer.id, {{task, std::move(verdict)}});
   }
 };
+
+// A pool to which other workers may be about to join.
+class NewcomersTest : public VerdictsTest {
+ protected:
+  NewcomersTest()
+      : VerdictsTest({.worker_wait_s = 1000, .newcomers_wait_s = 6}) {}
+
+  bool Waits(const std::future<absl::StatusOr<WorkerPool::BatchResult>>& run) {
+    pool_.Tick();
+    return run.wait_for(std::chrono::milliseconds(100)) ==
+           std::future_status::timeout;
+  }
+};
+
+TEST_F(NewcomersTest, WhoeverJoinsFirstEndsNoQueryBeforeOthersCanJoin) {
+  for (const absl::Status& error :
+       {absl::InternalError("broken"), kUnknownModel, kMalformed}) {
+    Peer early;
+    Peer late;
+    now_s_ = now_s_ + 100;
+    Connect(absl::StrCat("early ", now_s_.load()), early);
+    auto run = RunAside(Queries(1, static_cast<int>(now_s_)));
+    Judge(early, early.connection.AwaitLeases(1)[0], error);
+    EXPECT_TRUE(Waits(run));
+    now_s_ = now_s_ + 5;
+    EXPECT_TRUE(Waits(run));
+    Connect(absl::StrCat("late ", now_s_.load()), late);
+    AnswerWith(late.id, late.connection.AwaitLeases(1)[0], 7);
+    EXPECT_THAT(run.get(), IsOk());
+    pool_.Disconnect(early.id);
+    pool_.Disconnect(late.id);
+  }
+}
+
+TEST_F(NewcomersTest, NoStormOfNewcomersHoldsUpAQueryForLonger) {
+  Peer sole;
+  Connect("sole", sole);
+  auto run = RunAside(Queries(1));
+  Judge(sole, sole.connection.AwaitLeases(1)[0], kMalformed);
+  while (now_s_ < 6) {
+    EXPECT_TRUE(Waits(run));
+    now_s_ = now_s_ + 1.5;
+    Peer again;
+    Connect("sole", again);
+    pool_.Disconnect(again.id);
+  }
+  pool_.Tick();
+  EXPECT_THAT(run.get(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                  HasSubstr("slice.runs: empty")));
+}
+
+TEST_F(NewcomersTest, AFleetAtRestFailsAtOnceAsDoesAProvenWorker) {
+  Peer sole;
+  Connect("sole", sole);
+  now_s_ = 7;
+  auto first = RunAside(Queries(1));
+  Judge(sole, sole.connection.AwaitLeases(1)[0], kMalformed);
+  EXPECT_FALSE(first.get().ok());
+  pool_.Disconnect(sole.id);
+  Peer proven;
+  Connect("proven", proven);
+  auto answered = RunAside(Queries(1, 1));
+  AnswerWith(proven.id, proven.connection.AwaitLeases(1)[0], 1);
+  EXPECT_THAT(answered.get(), IsOk());
+  auto second = RunAside(Queries(1, 2));
+  Judge(proven, proven.connection.AwaitLeases(2)[1], kMalformed);
+  EXPECT_FALSE(second.get().ok());
+}
+
+TEST_F(VerdictsTest,
+       PlansWithoutWhatASingleSourceDoesNotKnowAreNotKeptForMore) {
+  Peer sole;
+  Connect("w1", sole);
+  const Digest before = pool_.OfferedAdapters();
+  auto unknown = RunAside(Queries(1));
+  Judge(sole, sole.connection.AwaitLeases(1)[0], kUnknownModel);
+  EXPECT_FALSE(unknown.get().ok());
+  EXPECT_EQ(pool_.OfferedAdapters(), before);
+  // Its own connections do not contradict it.
+  Peer again;
+  Connect("w1", again);
+  EXPECT_EQ(pool_.OfferedAdapters(), before);
+  Peer other;
+  Connect("w2", other);
+  const Digest after = pool_.OfferedAdapters();
+  EXPECT_NE(after, before);
+  Peer third;
+  Connect("w3", third);
+  EXPECT_EQ(pool_.OfferedAdapters(), after);
+}
 
 TEST_F(VerdictsTest, TheVerdictOfTheOnlyWorkerStandsAndNamesIt) {
   Peer sole;
