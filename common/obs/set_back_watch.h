@@ -14,8 +14,8 @@ class SetBackWatch {
   static constexpr double kLeastS = 5;
 
   // Returns the seconds by which the clock was set back since the last look; 0
-  // if by less than kLeastS. `unix_s` is the time that it shows, `steady_s` that
-  // of a clock that never jumps.
+  // if by less than kLeastS. `unix_s` is the time that it shows, `steady_s`
+  // that of a clock that never jumps.
   double Look(double unix_s, double steady_s) {
     const double ahead_s = unix_s - steady_s;
     const double back_s = last_ahead_s_.value_or(ahead_s) - ahead_s;

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <set>
 #include <thread>
 #include <utility>
@@ -24,12 +25,14 @@
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "common/http/api_server.h"
+#include "common/obs/clocks.h"
 #include "common/security/channel.h"
 #include "common/security/peer_host.h"
 #include "common/sync/mutex.h"
 #include "common/wire/error_details.h"
 #include "common/wire/grpc_status.h"
 #include "coordinator/auth/call_gate.h"
+#include "coordinator/dispatch/fair_executor.h"
 #include "coordinator/rest/http_rules.h"
 #include "coordinator/rest/transcode.h"
 
@@ -40,6 +43,14 @@ namespace {
 constexpr std::chrono::seconds kLookInterval(1);
 // Longer than any plan call takes.
 constexpr std::chrono::hours kLongestRestCall(24);
+// Larger bodies are parsed aside, at some 0.3 s a MB: the threads of the server
+// serve other callers.
+constexpr size_t kSmallBodyBytes = 64 << 10;
+constexpr int kParsedAtOnce = 2;
+// Callers of whom nothing is parsed do not wait for those.
+constexpr int kMoreParsedAtOnce = 6;
+// Waiting for the last of them as the coordinator stops.
+constexpr double kLongestParseS = 60;
 constexpr int kMethodNotAllowed = 405;
 constexpr int kServiceUnavailable = 503;
 
@@ -161,7 +172,11 @@ class Gateway : public RestGateway {
       : options_(options),
         authenticator_(authenticator),
         rules_(std::move(rules)),
-        stub_(std::move(channel)) {}
+        stub_(std::move(channel)),
+        parser_({.max_of_key = 1,
+                 .num_places = kParsedAtOnce,
+                 .num_extra_places = kMoreParsedAtOnce,
+                 .now_s = SteadySeconds}) {}
 
   ~Gateway() override {
     looker_.request_stop();
@@ -169,6 +184,11 @@ class Gateway : public RestGateway {
       const MutexLock lock(mutex_);
       is_stopping_ = true;
       for (RestCall* call : calls_) call->Stop();
+    }
+    parser_.Close();
+    parser_.WaitUntilIdle(kLongestParseS);
+    {
+      const MutexLock lock(mutex_);
       changed_.Wait(mutex_, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
         return calls_.empty();
       });
@@ -215,6 +235,20 @@ class Gateway : public RestGateway {
   }
 
   void Handle(ApiRequest request, ApiReply reply) {
+    if (request.body.size() <= kSmallBodyBytes) {
+      return Call(std::move(request), reply);
+    }
+    const std::string account = AccountOf(request);
+    const auto waiting = std::make_shared<ApiRequest>(std::move(request));
+    const auto id = parser_.Submit(
+        account, [this, waiting, reply] { Call(std::move(*waiting), reply); });
+    if (!id.has_value()) {
+      reply(ErrorOfThisProcess(
+          absl::ResourceExhaustedError("too many large requests at once")));
+    }
+  }
+
+  void Call(ApiRequest request, const ApiReply& reply) {
     const HttpMatch match = FindHttpRule(rules_, request.method, request.path);
     const absl::StatusOr<std::string> bytes = RequestOf(match, request);
     if (!bytes.ok()) return reply(ErrorOfThisProcess(bytes.status()));
@@ -322,6 +356,7 @@ class Gateway : public RestGateway {
   ConditionVariable changed_;
   bool is_stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::set<RestCall*> calls_ ABSL_GUARDED_BY(mutex_);
+  FairExecutor parser_;
   std::unique_ptr<ApiServer> server_;
   std::jthread looker_;
 };

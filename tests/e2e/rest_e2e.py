@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import subprocess
+import threading
 import time
 import unittest
 
@@ -93,6 +94,28 @@ class OpenTest(RestTest):
             status, code, _ = self.error("GET", "/v1/jobs", token=token)
             self.assertEqual((status, code), (401, "UNAUTHENTICATED"))
         self.assertEqual(self.ask("GET", "/v1/jobs")[0], 200)
+
+    def test_large_bodies_hold_up_no_small_request(self):
+        """Each takes a second or two to parse."""
+        large = '{"cluster":{"nodes":[' + "{}," * 1_500_000 + "{}]}}"
+        self.write("large.json", large)
+        ended = []
+
+        def ask_much():
+            ended.append(self.curl(
+                "-X", "POST", self.url + "/v1/plans", "-H",
+                "Content-Type: application/json", "--data", "@large.json")[0])
+
+        threads = [threading.Thread(target=ask_much) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.5)  # Most of the bodies are there.
+        for _ in range(4):
+            self.assertEqual(self.ask("GET", "/v1/status")[0], 200)
+        self.assertEqual(ended, [])
+        for thread in threads:
+            thread.join()
+        self.assertEqual(set(ended), {400})
 
     def test_jobs_are_submitted_changed_listed_and_deleted(self):
         request = self.plan_request()
