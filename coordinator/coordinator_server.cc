@@ -538,7 +538,7 @@ class Server : public CoordinatorServer {
   std::atomic<bool> draining_ = false;
   std::atomic<bool> stopping_ = false;
   std::atomic<bool> is_looking_ = false;
-  SetBackWatch clock_;  // Of Tick's thread.
+  SetBackWatch clock_;  // Tick's thread alone uses it.
   PlanTurns turns_;
   FairExecutor executor_;
   FairExecutor store_executor_;
