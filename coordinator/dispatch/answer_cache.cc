@@ -1,6 +1,7 @@
 #include "coordinator/dispatch/answer_cache.h"
 
 #include <utility>
+#include <variant>
 
 namespace tangram {
 namespace {
@@ -16,21 +17,25 @@ bool IsReproducible(const Answer& answer) {
   return set == nullptr || !set->truncated;
 }
 
+std::shared_ptr<const PackedAnswer> PackIfReproducible(const Answer& answer) {
+  return IsReproducible(answer) ? std::make_shared<const PackedAnswer>(answer)
+                                : nullptr;
+}
+
 int64_t ApproximateBytes(const PackedAnswer& answer) {
   return kOverheadBytes + answer.num_bytes();
 }
 
-std::optional<Answer> AnswerCache::Find(const QueryKey& key) {
-  const PackedAnswer* answer = answers_.Find(key);
-  if (answer == nullptr) return std::nullopt;
-  return answer->Unpack();
+std::shared_ptr<const PackedAnswer> AnswerCache::Find(const QueryKey& key) {
+  const auto* answer = answers_.Find(key);
+  return answer == nullptr ? nullptr : *answer;
 }
 
-void AnswerCache::Insert(const QueryKey& key, const Answer& answer) {
-  if (!IsReproducible(answer)) return;
-  PackedAnswer packed(answer);
-  const int64_t bytes = ApproximateBytes(packed);
-  answers_.Insert(key, std::move(packed), bytes);
+void AnswerCache::Insert(const QueryKey& key,
+                         std::shared_ptr<const PackedAnswer> answer) {
+  if (answer == nullptr) return;
+  const int64_t bytes = ApproximateBytes(*answer);
+  answers_.Insert(key, std::move(answer), bytes);
 }
 
 }  // namespace tangram

@@ -2,7 +2,7 @@
 #define TANGRAM_COORDINATOR_DISPATCH_ANSWER_CACHE_H_
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 
 #include "common/parallelizer/query.h"
 #include "coordinator/dispatch/lru_cache.h"
@@ -15,22 +15,27 @@ namespace tangram {
 // truncated answers.
 bool IsReproducible(const Answer& answer);
 
+// Returns the answer as a cache keeps it. Null unless it is reproducible.
+std::shared_ptr<const PackedAnswer> PackIfReproducible(const Answer& answer);
+
 // Holds answers by the key of their query, and evicts the least recently used.
-// Keeps only answers that depend on nothing but the key, so no truncated ones.
-// Not thread-safe.
+// Callers pack and unpack them, so that they need no lock for it. Not
+// thread-safe.
 class AnswerCache {
  public:
   explicit AnswerCache(int64_t max_bytes) : answers_(max_bytes) {}
 
   bool Contains(const QueryKey& key) { return answers_.Find(key) != nullptr; }
-  std::optional<Answer> Find(const QueryKey& key);
-  void Insert(const QueryKey& key, const Answer& answer);
+  // Null: not known.
+  std::shared_ptr<const PackedAnswer> Find(const QueryKey& key);
+  // Ignores null.
+  void Insert(const QueryKey& key, std::shared_ptr<const PackedAnswer> answer);
 
   int64_t num_entries() const { return answers_.num_entries(); }
   int64_t num_bytes() const { return answers_.num_bytes(); }
 
  private:
-  LruCache<QueryKey, PackedAnswer> answers_;
+  LruCache<QueryKey, std::shared_ptr<const PackedAnswer>> answers_;
 };
 
 // Returns the approximate memory of an answer in the cache.

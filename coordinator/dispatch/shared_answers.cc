@@ -1,27 +1,23 @@
 #include "coordinator/dispatch/shared_answers.h"
 
-#include "coordinator/dispatch/answer_cache.h"
+#include <utility>
 
 namespace tangram {
 
 SharedAnswers::Found SharedAnswers::FindOrClaim(const QueryKey& key,
                                                 bool may_claim) {
   const MutexLock lock(mutex_);
-  if (const auto* answer = answers_.Find(key)) return {.answer = *answer};
+  if (auto answer = answers_.Find(key); answer != nullptr) {
+    return {.answer = std::move(answer)};
+  }
   if (!may_claim) return {};
   return {.is_claimed = claimed_.insert(key).second};
 }
 
 void SharedAnswers::Insert(const QueryKey& key, const Answer& answer) {
-  std::shared_ptr<const PackedAnswer> packed;
-  if (IsReproducible(answer)) {
-    packed = std::make_shared<const PackedAnswer>(answer);
-  }
+  std::shared_ptr<const PackedAnswer> packed = PackIfReproducible(answer);
   const MutexLock lock(mutex_);
-  if (packed != nullptr) {
-    const int64_t bytes = ApproximateBytes(*packed);
-    answers_.Insert(key, std::move(packed), bytes);
-  }
+  answers_.Insert(key, std::move(packed));
   if (claimed_.erase(key) > 0) ended_.NotifyAll();
 }
 

@@ -11,7 +11,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/types/span.h"
 #include "common/sync/mutex.h"
-#include "coordinator/dispatch/lru_cache.h"
+#include "coordinator/dispatch/answer_cache.h"
 #include "coordinator/dispatch/packed_answer.h"
 #include "coordinator/dispatch/query_key.h"
 
@@ -54,8 +54,7 @@ class SharedAnswers {
   std::atomic<int64_t> num_asked_ = 0;
   Mutex mutex_;
   ConditionVariable ended_;  // A claim.
-  LruCache<QueryKey, std::shared_ptr<const PackedAnswer>> answers_
-      ABSL_GUARDED_BY(mutex_);
+  AnswerCache answers_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_set<QueryKey> claimed_ ABSL_GUARDED_BY(mutex_);
 };
 

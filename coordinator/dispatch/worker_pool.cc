@@ -218,7 +218,7 @@ void WorkerPool::NoteLate(WorkerId id, const LateAnswer& answer) {
 void WorkerPool::Deliver(TaskId id, Answer answer) {
   const Task& task = tasks_.at(id);
   Report(task.asked->adapter, QueryEvent::kAnswered);
-  cache_.Insert(task.key, answer);
+  cache_.Insert(task.key, PackIfReproducible(answer));
   if (census_.NoteAnswered(task.asked->adapter)) UpdateOfferedAdapters();
   Finish(id, std::move(answer));
 }
@@ -316,8 +316,10 @@ void WorkerPool::LoadStored(const QueryScope& scope,
       options_.store->Drop(unknown[i].key, status);
       continue;
     }
+    std::shared_ptr<const PackedAnswer> packed =
+        PackIfReproducible(*answers[i]);
     const MutexLock lock(mutex_);
-    cache_.Insert(unknown[i].key, *answers[i]);
+    cache_.Insert(unknown[i].key, std::move(packed));
   }
 }
 
@@ -361,10 +363,10 @@ int64_t WorkerPool::Enqueue(BatchId batch, const QueryScope& scope,
   int64_t cache_hits = 0;
   for (size_t i = 0; i < queries.size(); ++i) {
     auto& [key, bytes] = questions[i];
-    std::optional<Answer> known = cache_.Find(key);
-    if (observer_ != nullptr) observer_->OnCacheLookup(known.has_value());
-    if (known.has_value()) {
-      waiter.Deliver(i, *std::move(known));
+    const std::shared_ptr<const PackedAnswer> known = cache_.Find(key);
+    if (observer_ != nullptr) observer_->OnCacheLookup(known != nullptr);
+    if (known != nullptr) {
+      waiter.Deliver(i, known->Unpack());
       ++cache_hits;
       if (waiter.log != nullptr) {
         const double now_s = options_.now_s();

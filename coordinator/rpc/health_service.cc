@@ -8,7 +8,6 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -59,13 +58,11 @@ grpc::ByteBuffer ResponseOf(Serving serving) {
 // A call that watches. gRPC owns it until OnDone.
 class HealthWatch : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
-  HealthWatch(Health& health, std::string host)
-      : health_(health),
-        host_(std::move(host)),
-        is_counted_(health.Enter(host_)) {}
+  HealthWatch(Health& health, const std::string& host)
+      : health_(health), call_(health.calls_.Begin(host)) {}
 
   void Start(const absl::StatusOr<std::string>& service) {
-    if (!is_counted_) {
+    if (call_ == nullptr) {
       Take(std::nullopt, TooManyWatches());
     } else if (!service.ok()) {
       Take(std::nullopt, ToGrpc(service.status()));
@@ -92,7 +89,6 @@ class HealthWatch : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   void OnCancel() override { Leave(); }
   void OnDone() override {
     health_.Remove(*this);
-    if (is_counted_) health_.Leave(host_);
     delete this;
   }
 
@@ -129,8 +125,7 @@ class HealthWatch : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   }
 
   Health& health_;
-  const std::string host_;
-  const bool is_counted_;  // Within the limits.
+  const std::shared_ptr<void> call_;  // Null if there are too many.
   Mutex mutex_;
   std::optional<Serving> next_ ABSL_GUARDED_BY(mutex_);
   std::optional<Serving> last_ ABSL_GUARDED_BY(mutex_);
@@ -215,25 +210,6 @@ void Health::Add(HealthWatch& watch) {
   watches_.insert(&watch);
   watch.Tell(Named(is_serving_));
   if (has_ended_) watch.End(ShutsDown());
-}
-
-bool Health::Enter(const std::string& host) {
-  const MutexLock lock(mutex_);
-  const auto found = num_of_host_.find(host);
-  const int num_of_host = found == num_of_host_.end() ? 0 : found->second;
-  if (num_of_all_ >= limits_.max_of_all || num_of_host >= limits_.max_of_host) {
-    return false;
-  }
-  num_of_host_[host] = num_of_host + 1;
-  ++num_of_all_;
-  return true;
-}
-
-void Health::Leave(const std::string& host) {
-  const MutexLock lock(mutex_);
-  --num_of_all_;
-  const auto found = num_of_host_.find(host);
-  if (--found->second == 0) num_of_host_.erase(found);
 }
 
 void Health::Remove(HealthWatch& watch) {

@@ -3,31 +3,29 @@
 
 #include <grpcpp/impl/service_type.h>
 
-#include <map>
 #include <memory>
 #include <set>
-#include <string>
 
 #include "absl/base/thread_annotations.h"
 #include "common/sync/mutex.h"
+#include "coordinator/rpc/keyed_count.h"
 
 namespace tangram {
 
 class HealthWatch;
 
-// Limits on calls that watch, which anybody may make: each takes 17 KB, and
-// lasts. One host may be a proxy with all clients behind it.
-struct WatchLimits {
-  int max_of_host = 12'000;
-  int max_of_all = 24'000;
-};
+// Limits on calls that watch, by host. Anybody may make them: each takes 17 KB,
+// and lasts. One host may be a proxy with all clients behind it.
+inline constexpr CountLimits kWatchLimits = {.max_of_key = 12'000,
+                                             .max_of_all = 24'000};
 
 // Whether the coordinator serves, for calls of grpc.health.v1. The empty name
 // of a service is the only one that is known. Thread-safe. It must live longer
 // than its services.
 class Health {
  public:
-  explicit Health(const WatchLimits& limits = {}) : limits_(limits) {}
+  explicit Health(const CountLimits& watch_limits = kWatchLimits)
+      : calls_(watch_limits) {}
 
   // Tells those who watch.
   void SetServing(bool serving);
@@ -47,14 +45,8 @@ class Health {
   void Add(HealthWatch& watch);
   void Remove(HealthWatch& watch);
 
-  // Counts a watch from this host. Returns false if there are too many.
-  bool Enter(const std::string& host);
-  void Leave(const std::string& host);
-
-  const WatchLimits limits_;
+  KeyedCount calls_;  // Those that watch, by host.
   mutable Mutex mutex_;
-  std::map<std::string, int> num_of_host_ ABSL_GUARDED_BY(mutex_);
-  int num_of_all_ ABSL_GUARDED_BY(mutex_) = 0;
   bool is_serving_ ABSL_GUARDED_BY(mutex_) = true;
   bool has_ended_ ABSL_GUARDED_BY(mutex_) = false;
   std::set<HealthWatch*> watches_ ABSL_GUARDED_BY(mutex_);

@@ -26,14 +26,18 @@ absl::Status Full(const std::string& tenant, absl::string_view has,
 
 absl::StatusOr<std::shared_ptr<void>> TenantQuota::BeginCall(
     const std::string& tenant) {
-  return Begin(Kind::kCall, limits_.max_calls, tenant, "calls under way",
-               "--max_calls_per_tenant");
+  std::shared_ptr<void> call = calls_.Begin(tenant);
+  if (call != nullptr) return call;
+  return Exhausted(tenant, limits_.max_calls, "calls under way",
+                   "--max_calls_per_tenant");
 }
 
 absl::StatusOr<std::shared_ptr<void>> TenantQuota::BeginWatch(
     const std::string& tenant) {
-  return Begin(Kind::kWatch, limits_.max_watches, tenant, "watches under way",
-               "--max_watches_per_tenant");
+  std::shared_ptr<void> watch = watches_.Begin(tenant);
+  if (watch != nullptr) return watch;
+  return Exhausted(tenant, limits_.max_watches, "watches under way",
+                   "--max_watches_per_tenant");
 }
 
 absl::Status TenantQuota::CheckJobs(const std::string& tenant,
@@ -59,22 +63,6 @@ absl::Status TenantQuota::CheckRetry(const std::string& tenant,
                                      TenantUsage usage) const {
   usage.ended_jobs = 0;
   return CheckJobs(tenant, usage);
-}
-
-absl::StatusOr<std::shared_ptr<void>> TenantQuota::Begin(
-    Kind kind, int max, const std::string& tenant, absl::string_view what,
-    absl::string_view flag) {
-  const MutexLock lock(mutex_);
-  Counts& counts = counts_[kind];
-  const auto it = counts.try_emplace(tenant, 0).first;
-  if (max > 0 && it->second >= max) {
-    return Exhausted(tenant, it->second, what, flag);
-  }
-  ++it->second;
-  return std::shared_ptr<void>(&counts, [this, it](void* its_counts) {
-    const MutexLock end_lock(mutex_);
-    if (--it->second == 0) static_cast<Counts*>(its_counts)->erase(it);
-  });
 }
 
 }  // namespace tangram

@@ -2,15 +2,12 @@
 #define TANGRAM_COORDINATOR_RPC_TENANT_QUOTA_H_
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "common/sync/mutex.h"
+#include "coordinator/rpc/keyed_count.h"
 #include "coordinator/store/job_store.h"
 
 namespace tangram {
@@ -27,7 +24,10 @@ struct TenantLimits {
 // Counts the calls and watches of tenants. Thread-safe.
 class TenantQuota {
  public:
-  explicit TenantQuota(const TenantLimits& limits) : limits_(limits) {}
+  explicit TenantQuota(const TenantLimits& limits)
+      : limits_(limits),
+        calls_({.max_of_key = limits.max_calls}),
+        watches_({.max_of_key = limits.max_watches}) {}
 
   // Counts a call until the handle is dropped. The quota must outlive the
   // handle. Returns kResourceExhausted if the tenant is at its limit.
@@ -44,23 +44,9 @@ class TenantQuota {
   const TenantLimits& limits() const { return limits_; }
 
  private:
-  using Counts = std::map<std::string, int>;  // By tenant.
-
-  // The things counted.
-  enum class Kind {
-    kCall,  // Plan calls.
-    kWatch  // Calls that watch a job.
-  };
-
-  // Counts one more of `kind` if there are fewer than `max`.
-  absl::StatusOr<std::shared_ptr<void>> Begin(Kind kind, int max,
-                                              const std::string& tenant,
-                                              absl::string_view what,
-                                              absl::string_view flag);
-
   const TenantLimits limits_;
-  Mutex mutex_;
-  std::map<Kind, Counts> counts_ ABSL_GUARDED_BY(mutex_);
+  KeyedCount calls_;
+  KeyedCount watches_;
 };
 
 }  // namespace tangram

@@ -1,6 +1,6 @@
 #include "coordinator/dispatch/answer_cache.h"
 
-#include <optional>
+#include <memory>
 
 #include "gtest/gtest.h"
 
@@ -15,15 +15,16 @@ int64_t BytesOf(const Answer& answer) {
 
 QueryKey CacheKey(uint8_t number) { return {.digest = {{number}}}; }
 
-int64_t StepsOf(const std::optional<Answer>& answer) {
-  return answer.has_value() ? std::get<SlicePlanSet>(*answer).search_steps : -1;
+int64_t StepsOf(const std::shared_ptr<const PackedAnswer>& answer) {
+  if (answer == nullptr) return -1;
+  return std::get<SlicePlanSet>(answer->Unpack()).search_steps;
 }
 
 TEST(AnswerCacheTest, FindsWhatWasInserted) {
   AnswerCache cache(1 << 20);
   EXPECT_FALSE(cache.Contains(CacheKey(1)));
-  EXPECT_EQ(cache.Find(CacheKey(1)), std::nullopt);
-  cache.Insert(CacheKey(1), AnswerOf(10));
+  EXPECT_EQ(cache.Find(CacheKey(1)), nullptr);
+  cache.Insert(CacheKey(1), PackIfReproducible(AnswerOf(10)));
   EXPECT_TRUE(cache.Contains(CacheKey(1)));
   EXPECT_EQ(StepsOf(cache.Find(CacheKey(1))), 10);
   EXPECT_EQ(cache.num_bytes(), BytesOf(AnswerOf(10)));
@@ -31,12 +32,12 @@ TEST(AnswerCacheTest, FindsWhatWasInserted) {
 
 TEST(AnswerCacheTest, DropsTheLeastRecentlyUsed) {
   AnswerCache cache(2 * BytesOf(AnswerOf(0)));
-  cache.Insert(CacheKey(1), AnswerOf(10));
-  cache.Insert(CacheKey(2), AnswerOf(20));
+  cache.Insert(CacheKey(1), PackIfReproducible(AnswerOf(10)));
+  cache.Insert(CacheKey(2), PackIfReproducible(AnswerOf(20)));
   EXPECT_EQ(StepsOf(cache.Find(CacheKey(1))), 10);
-  cache.Insert(CacheKey(3), AnswerOf(30));
+  cache.Insert(CacheKey(3), PackIfReproducible(AnswerOf(30)));
   EXPECT_EQ(StepsOf(cache.Find(CacheKey(1))), 10);
-  EXPECT_EQ(cache.Find(CacheKey(2)), std::nullopt);
+  EXPECT_EQ(cache.Find(CacheKey(2)), nullptr);
   EXPECT_EQ(StepsOf(cache.Find(CacheKey(3))), 30);
   EXPECT_EQ(cache.num_entries(), 2);
   EXPECT_EQ(cache.num_bytes(), 2 * BytesOf(AnswerOf(0)));
@@ -44,17 +45,18 @@ TEST(AnswerCacheTest, DropsTheLeastRecentlyUsed) {
 
 TEST(AnswerCacheTest, DoesNotKeepTruncatedAnswers) {
   AnswerCache cache(1 << 20);
-  cache.Insert(CacheKey(1), SlicePlanSet{.truncated = true});
-  EXPECT_EQ(cache.Find(CacheKey(1)), std::nullopt);
+  cache.Insert(CacheKey(1),
+               PackIfReproducible(SlicePlanSet{.truncated = true}));
+  EXPECT_EQ(cache.Find(CacheKey(1)), nullptr);
 }
 
 TEST(AnswerCacheTest, DoesNotKeepWhatIsLargerThanItself) {
   AnswerCache cache(BytesOf(AnswerOf(0)));
-  cache.Insert(CacheKey(1), AnswerOf(10));
-  cache.Insert(
-      CacheKey(2),
-      SlicePlanSet{.plans = {{.stages = {{.time_s = 1}, {.time_s = 2}}}}});
-  EXPECT_EQ(cache.Find(CacheKey(2)), std::nullopt);
+  cache.Insert(CacheKey(1), PackIfReproducible(AnswerOf(10)));
+  cache.Insert(CacheKey(2),
+               PackIfReproducible(SlicePlanSet{
+                   .plans = {{.stages = {{.time_s = 1}, {.time_s = 2}}}}}));
+  EXPECT_EQ(cache.Find(CacheKey(2)), nullptr);
   EXPECT_EQ(StepsOf(cache.Find(CacheKey(1))), 10);
 }
 

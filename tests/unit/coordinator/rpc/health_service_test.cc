@@ -60,7 +60,7 @@ class HealthServiceTest : public ::testing::Test {
 };
 
 TEST_F(HealthServiceTest, OneHostHasFewWatchesAtOnce) {
-  Health health({.max_of_host = 2, .max_of_all = 100});
+  Health health({.max_of_key = 2, .max_of_all = 100});
   const auto channel = Serve(health);
   Watching first(channel);
   Watching second(channel);
@@ -83,7 +83,7 @@ TEST_F(HealthServiceTest, OneHostHasFewWatchesAtOnce) {
 }
 
 TEST_F(HealthServiceTest, AllHostsTogetherHaveALimit) {
-  Health health({.max_of_host = 100, .max_of_all = 1});
+  Health health({.max_of_key = 100, .max_of_all = 1});
   const auto channel = Serve(health);
   Watching first(channel);
   EXPECT_TRUE(first.IsTold());
