@@ -158,6 +158,13 @@ bool IsHfConfig(const ConfigField& file) {
       .has_value();
 }
 
+absl::Status NoHfConfigError(const ConfigField& file) {
+  return file.MissingError(
+      "model_type",
+      "a config.json that Hugging Face's transformers reads, which has one; "
+      "files of other programs, such as params.json, are not read");
+}
+
 ConfigField HfTextConfig(const ConfigField& file) {
   // Models that also speak have a part that thinks.
   const ConfigField whole = FindPart(file, {"thinker_config"}).value_or(file);

@@ -132,8 +132,8 @@ def judge(tangram, name, content, indexed, published):
     counted, message = read(tangram, content)
     known = published_count(name, published)
     if counted is None:
-        refused = ("modelled" in message or "nearest family" in message or
-                   "diffusion" in message)
+        refused = any(word in message for word in (
+            "modelled", "nearest family", "diffusion", "transformers reads"))
         return "refused" if refused else "wrong", message[:150]
     if indexed is None and known is None:
         return "read", f"{counted:,}"
