@@ -41,11 +41,13 @@ std::string GpuFlag(absl::string_view name) {
 }
 
 std::string AmbiguityNote(absl::string_view name, const GpuMatch& match) {
-  if (match.others.empty()) return "";
+  if (match.others.empty() && !match.is_beginning) return "";
   return absl::StrCat("GPU ", Shown(name), " is taken for ",
                       match.device->device.type, "; it could be ",
-                      absl::StrJoin(match.others, " or "), " (", GpuFlag(name),
-                      ")");
+                      match.is_beginning
+                          ? "a card of its own, which the catalogue lacks"
+                          : absl::StrJoin(match.others, " or "),
+                      " (", GpuFlag(name), ")");
 }
 
 // Chooses the type of GPUs with one name: told by the user, described in the

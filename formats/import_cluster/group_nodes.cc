@@ -53,7 +53,8 @@ class Grouping {
   void Add(const InventoryNode& node) {
     if (!IsWanted(node)) return;
     if (!IsName(node.name)) {
-      Skip(Shown(node.name), "not a host name");
+      Skip(Shown(node.name),
+           "not a host name; in slurm.conf, expected scontrol show node");
       return;
     }
     if (!node.unusable.empty()) {

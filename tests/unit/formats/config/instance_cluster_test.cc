@@ -66,6 +66,7 @@ TEST(InstanceClusterTest, EveryInstanceIsNamedOnceAndIsReadOrRefused) {
     EXPECT_TRUE(names.insert(absl::AsciiStrToLower(instance.name)).second);
     const auto cluster = InstanceCluster({{std::string(instance.name), 2}});
     if (FindDevice(instance.gpu) == nullptr) {
+      EXPECT_EQ(instance.gpu, "K80");
       EXPECT_THAT(cluster, StatusIs(absl::StatusCode::kInvalidArgument,
                                     HasSubstr("gpus_per_node: ")));
       continue;
