@@ -7,9 +7,11 @@
 #include <utility>
 
 #include "CLI/CLI.hpp"
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "cli/args/compare_command_line.h"
 #include "cli/args/coordinator_options.h"
 #include "cli/args/examples.h"
@@ -432,7 +434,9 @@ class Parser {
     }
     return absl::InvalidArgumentError(absl::StrCat(
         word, is_command ? ": unknown command" : ": unknown option or argument",
-        DidYouMean(name, known), "; see ", HelpCommand(*command)));
+        absl::c_linear_search(known, name) ? "; options end at --"
+                                           : DidYouMean(name, known),
+        "; see ", HelpCommand(*command)));
   }
 
   // "tangram plan --help"
@@ -508,9 +512,16 @@ class Parser {
   VersionOptions version_;
 };
 
-bool IsCommand(const std::string& word) {
-  return absl::StartsWith(word, "-") ||
-         FindSubcommand(DescribeCommandLine(), word) != nullptr;
+// Whether the words before the first option are a command and its parts.
+bool IsCommand(absl::Span<const std::string> words) {
+  const CommandTree tree = DescribeCommandLine();
+  const CommandTree* command = &tree;
+  for (const std::string& word : words) {
+    if (absl::StartsWith(word, "-")) break;
+    command = FindSubcommand(*command, word);
+    if (command == nullptr) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -519,9 +530,7 @@ absl::StatusOr<Command> ParseCommandLine(std::vector<std::string> arguments) {
   if (!arguments.empty() && arguments.front() == "help") {
     arguments.erase(arguments.begin());
     // An unknown command has no help, but an error that names the nearest.
-    if (arguments.empty() || IsCommand(arguments.front())) {
-      arguments.emplace_back("--help");
-    }
+    if (IsCommand(arguments)) arguments.emplace_back("--help");
   }
   // The words of __complete are an unfinished command line, so CLI11 cannot
   // parse them.

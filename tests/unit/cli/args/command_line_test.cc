@@ -193,6 +193,16 @@ INSTANTIATE_TEST_SUITE_P(
                 "--microbatch: -1; expected 0 or a positive integer"},
         BadLine{"HugeNumber", PlanWith("--seq 99999999999"),
                 "--seq: 99999999999; expected a positive integer"},
+        BadLine{"LargerNumber", PlanWith("--pp 3000000000"),
+                "--pp: 3000000000; expected a positive integer, at most "
+                "2147483647"},
+        BadLine{"MarginInPercent", PlanWith("--memory-margin 5%"),
+                "--memory-margin: 5%; expected a number from 0 to 0.9"},
+        BadLine{"OptionAfterTheLast", PlanWith("-- --seq 1"),
+                "--seq: unknown option or argument; options end at --; see "
+                "tangram plan --help"},
+        BadLine{"HelpOfNoCommand", "help import foo",
+                "foo: unknown command; see tangram import --help"},
         BadLine{"NanTimeout", PlanWith("--timeout nan"),
                 "--timeout: nan; expected a positive number"},
         BadLine{"InfiniteTolerance", PlanWith("--memory-tolerance inf"),
