@@ -1,6 +1,7 @@
 #include "formats/catalogue/instances.h"
 
 #include "absl/strings/match.h"
+#include "absl/strings/strip.h"
 
 namespace tangram {
 namespace {
@@ -137,7 +138,12 @@ absl::Span<const CloudInstance> CloudInstances() { return kInstances; }
 
 const CloudInstance* FindInstance(absl::string_view name) {
   for (const CloudInstance& instance : kInstances) {
-    if (absl::EqualsIgnoreCase(instance.name, name)) return &instance;
+    // Azure's pages leave its prefix out.
+    if (absl::EqualsIgnoreCase(instance.name, name) ||
+        absl::EqualsIgnoreCase(absl::StripPrefix(instance.name, "Standard_"),
+                               name)) {
+      return &instance;
+    }
   }
   return nullptr;
 }
