@@ -161,8 +161,9 @@ bool IsHfConfig(const ConfigField& file) {
 absl::Status NoHfConfigError(const ConfigField& file) {
   return file.MissingError(
       "model_type",
-      "a config.json that Hugging Face's transformers reads, which has one; "
-      "files of other programs, such as params.json, are not read");
+      "a type such as llama, as in a config.json of Hugging Face's "
+      "transformers; files of other programs, such as params.json, are not "
+      "read");
 }
 
 ConfigField HfTextConfig(const ConfigField& file) {

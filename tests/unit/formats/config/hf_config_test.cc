@@ -243,8 +243,8 @@ TEST(HfConfigTest, SizesThatAnotherProgramNamesAreNotLeftOut) {
 TEST(HfConfigTest, SaysWhatIsReadInPlaceOfAnotherProgramsFile) {
   EXPECT_THAT(ParseModel(R"({"dim": 64, "n_layers": 2, "n_heads": 4})", "f"),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("f: model_type: missing; expected a "
-                                 "config.json that Hugging Face's")));
+                       HasSubstr("f: model_type: missing; expected a type "
+                                 "such as llama, as in a config.json of")));
 }
 
 TEST(HfConfigTest, ReadsTheLanguagePartOfMultimodalModels) {
