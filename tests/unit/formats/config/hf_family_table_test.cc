@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(
             "intermediate_size": 9216, "sliding_window": 4096,
             "vocab_size": 256000})",
                    2'614'341'888},
-        // What the files leave out is what their classes say.
+        // Files may leave out what their classes say.
         Checkpoint{"Gemma7bByDefault", R"({"model_type": "gemma"})",
                    8'537'680'896},
         Checkpoint{"Gemma2ByDefault", R"({"model_type": "gemma2"})",
