@@ -45,7 +45,7 @@ void AddCluster(CLI::App& app, ClusterChoice& cluster, bool required) {
   if (!required) return;
   app.parse_complete_callback([&cluster] {
     if (!cluster.file.empty() || !cluster.nodes.empty()) return;
-    throw CLI::RequiredError("--cluster");
+    throw CLI::RequiredError("--cluster, or --nodes with cloud instances,");
   });
 }
 

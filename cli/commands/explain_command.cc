@@ -44,8 +44,8 @@ absl::Status CheckComparable(const ExplainOptions& options,
 }
 
 // Returns the plan of --against; empty if there is none to compare.
-absl::StatusOr<std::optional<PlanFile>> ReadOther(const ExplainOptions& options,
-                                                  const PlanFile& file) {
+absl::StatusOr<std::optional<PlanFile>> ReadAgainst(
+    const ExplainOptions& options, const PlanFile& file) {
   const bool has_plan = file.result.plan || file.result.replicated_plan;
   if (options.against_file.empty() || !has_plan) return std::nullopt;
   if (!file.result.plan) {
@@ -66,7 +66,7 @@ CommandResult Run(const ExplainOptions& options, Console& console) {
                            ReadAndEvaluate(options.plan_file));
   // Errors come before anything is printed.
   TANGRAM_ASSIGN_OR_RETURN(const std::optional<PlanFile> other,
-                           ReadOther(options, file));
+                           ReadAgainst(options, file));
   TANGRAM_RETURN_IF_ERROR(
       PrintAnswerOf(file, options.answer, options.plan_file, console));
   const bool has_plan = file.result.plan || file.result.replicated_plan;
