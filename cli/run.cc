@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "cli/args/command_line.h"
+#include "cli/args/constraints.h"
 #include "cli/commands/commands.h"
 #include "cli/planning/interrupt.h"
 #include "common/base/field_error.h"
@@ -99,8 +100,9 @@ ExitCode RunTangram(std::vector<std::string> arguments, Console& console) {
     result = absl::InternalError("standard output cannot be written");
   }
   if (result.ok()) return *result;
-  PrintError(result.status(), console);
-  return ExitCodeOf(result.status());
+  const absl::Status error = NameOption(result.status());
+  PrintError(error, console);
+  return ExitCodeOf(error);
 }
 
 int RunMain(int argc, char** argv) {

@@ -7,9 +7,12 @@
 #include <utility>
 
 #include "CLI/CLI.hpp"
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 #include "cli/args/compare_command_line.h"
 #include "cli/args/coordinator_options.h"
 #include "cli/args/examples.h"
@@ -153,6 +156,8 @@ class Parser {
       return HelpOptions{.text = app_.help()};
     } catch (const CLI::CallForVersion&) {
       return VersionOptions();
+    } catch (const CLI::RequiredError& error) {
+      return UsageError(AllMissing(error.what()));
     } catch (const CLI::ParseError& error) {
       return UsageError(error.what());
     }
@@ -405,16 +410,37 @@ class Parser {
     AddWorker(*release, release_worker_.coordinator, release_worker_.name);
   }
 
+  // Returns the command that the line names: the innermost one.
+  const CLI::App& Innermost() const {
+    const CLI::App* command = &app_;
+    while (!command->get_subcommands().empty()) {
+      command = command->get_subcommands().front();
+    }
+    return *command;
+  }
+
+  // Names all options that are missing; CLI11 names one at a time.
+  std::string AllMissing(const std::string& message) const {
+    std::vector<std::string> missing;
+    for (const CLI::Option* option : Innermost().get_options()) {
+      if (option->get_required() && option->count() == 0) {
+        missing.push_back(option->get_name());
+      }
+    }
+    if (missing.size() < 2) return message;
+    const std::string last = std::move(missing.back());
+    missing.pop_back();
+    return absl::StrCat(absl::StrJoin(missing, ", "), " and ", last,
+                        " are required");
+  }
+
   // Names an unknown word first. CLI11 reports missing options before misspelt
   // ones, but the misspelt one is usually the cause.
   absl::Status UsageError(const std::string& message) const {
     const std::vector<std::string> unknown = app_.remaining(/*recurse=*/true);
     if (unknown.empty()) return absl::InvalidArgumentError(message);
-    const CLI::App* command = &app_;
-    while (!command->get_subcommands().empty()) {
-      command = command->get_subcommands().front();
-    }
-    const CommandTree tree = TreeOf(*command);
+    const CLI::App& command = Innermost();
+    const CommandTree tree = TreeOf(command);
     const std::string& word = unknown.front();
     const bool is_option = absl::StartsWith(word, "-");
     const bool is_command = !is_option && !tree.subcommands.empty();
@@ -432,7 +458,9 @@ class Parser {
     }
     return absl::InvalidArgumentError(absl::StrCat(
         word, is_command ? ": unknown command" : ": unknown option or argument",
-        DidYouMean(name, known), "; see ", HelpCommand(*command)));
+        absl::c_linear_search(known, name) ? "; options end at --"
+                                           : DidYouMean(name, known),
+        "; see ", HelpCommand(command)));
   }
 
   // "tangram plan --help"
@@ -508,9 +536,16 @@ class Parser {
   VersionOptions version_;
 };
 
-bool IsCommand(const std::string& word) {
-  return absl::StartsWith(word, "-") ||
-         FindSubcommand(DescribeCommandLine(), word) != nullptr;
+// Whether the words before the first option are a command and its parts.
+bool IsCommand(absl::Span<const std::string> words) {
+  const CommandTree tree = DescribeCommandLine();
+  const CommandTree* command = &tree;
+  for (const std::string& word : words) {
+    if (absl::StartsWith(word, "-")) break;
+    command = FindSubcommand(*command, word);
+    if (command == nullptr) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -519,9 +554,7 @@ absl::StatusOr<Command> ParseCommandLine(std::vector<std::string> arguments) {
   if (!arguments.empty() && arguments.front() == "help") {
     arguments.erase(arguments.begin());
     // An unknown command has no help, but an error that names the nearest.
-    if (arguments.empty() || IsCommand(arguments.front())) {
-      arguments.emplace_back("--help");
-    }
+    if (IsCommand(arguments)) arguments.emplace_back("--help");
   }
   // The words of __complete are an unfinished command line, so CLI11 cannot
   // parse them.

@@ -9,6 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "formats/config/nearest_name.h"
@@ -17,6 +18,27 @@
 
 namespace tangram {
 namespace {
+
+constexpr struct {
+  absl::string_view field;
+  absl::string_view option;
+} kOptions[] = {
+    {"cp_degrees", "--cp"},
+    {"dp_degrees", "--dp"},
+    {"ep_degree", "--ep"},
+    {"exclude_islands", "--exclude-island"},
+    {"exclude_nodes", "--exclude-node"},
+    {"max_stages", "--max-stages"},
+    {"pins", "--pin"},
+    {"pp_degree", "--pp"},
+    {"recompute", "--recompute"},
+    {"runtime", "--runtime"},
+    {"schedule", "--schedule"},
+    {"tp_degrees", "--tp"},
+    {"virtual_stages", "--vpp"},
+    {"zero_degree", "--zero-degree"},
+    {"zero_stage", "--zero"},
+};
 
 absl::Status Bad(const char* option, absl::string_view text,
                  absl::string_view advice, absl::string_view expected) {
@@ -160,6 +182,19 @@ absl::StatusOr<PlanConstraints> MakeConstraints(const ConstraintChoice& choice,
                              ParsePin(text, num_layers));
   }
   return constraints;
+}
+
+absl::Status NameOption(const absl::Status& error) {
+  absl::string_view rest = error.message();
+  if (!absl::ConsumePrefix(&rest, "constraints.")) return error;
+  const absl::string_view field = rest.substr(0, rest.find_first_of(":[."));
+  for (const auto& option : kOptions) {
+    if (option.field != field) continue;
+    // A list's index counts what was typed, and the message shows that.
+    return absl::Status(
+        error.code(), absl::StrCat(option.option, rest.substr(rest.find(':'))));
+  }
+  return error;
 }
 
 }  // namespace tangram

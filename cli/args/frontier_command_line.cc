@@ -45,7 +45,7 @@ void AddCosts(CLI::App& app, FrontierOptions& frontier) {
   AddOptional(app, "--certainty", frontier.certainty,
               "Meet the deadline with this probability, by the band of "
               "predictions [0.5]")
-      ->check(CLI::Range(0.5, 0.999))
+      ->check(NumberWithin(0.5, 0.999))
       ->type_name("P")
       ->group(kCosts);
   AddNumber(app, "--hour-is-worth", frontier.price_of_an_hour, "X",
@@ -75,7 +75,7 @@ void AddCosts(CLI::App& app, FrontierOptions& frontier) {
   AddOptional(app, "--least-free", frontier.least_memory_free,
               "Choose only plans that leave this share of each GPU's memory "
               "free")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(NumberWithin(0, 1))
       ->type_name("FRACTION")
       ->group(kCosts);
 }

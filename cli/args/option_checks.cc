@@ -21,13 +21,18 @@ CLI::Validator Check(std::function<bool(const std::string&)> accepts,
 
 CLI::Validator WholeNumber(int64_t at_least, int64_t at_most,
                            const std::string& expected) {
-  return Check(
-      [=](const std::string& text) {
+  return CLI::Validator(
+      [=](std::string& text) -> std::string {
         int64_t value = 0;
-        return absl::SimpleAtoi(text, &value) && value >= at_least &&
-               value <= at_most;
+        const bool is_whole = absl::SimpleAtoi(text, &value);
+        if (is_whole && value >= at_least && value <= at_most) return "";
+        // Other limits are part of `expected`.
+        const bool is_too_large = is_whole && value > INT32_MAX;
+        return absl::StrCat(
+            text, "; expected ", expected,
+            is_too_large ? absl::StrCat(", at most ", at_most) : "");
       },
-      expected);
+      /*validator_desc=*/"");
 }
 
 CLI::Validator PositiveInteger() {
@@ -43,6 +48,16 @@ CLI::Validator NumberAbove(double bound, bool inclusive,
                (value > bound || (inclusive && value == bound));
       },
       expected);
+}
+
+CLI::Validator NumberWithin(double least, double most) {
+  return Check(
+      [=](const std::string& text) {
+        double value = 0;
+        return absl::SimpleAtod(text, &value) && value >= least &&
+               value <= most;
+      },
+      absl::StrCat("a number from ", least, " to ", most));
 }
 
 CLI::Validator HostAndPort() {

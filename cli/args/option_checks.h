@@ -24,6 +24,8 @@ CLI::Validator PositiveInteger();
 // Accepts a finite number above `bound`, or equal to it if `inclusive`.
 CLI::Validator NumberAbove(double bound, bool inclusive,
                            const std::string& expected);
+// Accepts a number in [least, most].
+CLI::Validator NumberWithin(double least, double most);
 // Accepts "host:port" with a port of 1 to 65535.
 CLI::Validator HostAndPort();
 

@@ -45,7 +45,7 @@ void AddCluster(CLI::App& app, ClusterChoice& cluster, bool required) {
   if (!required) return;
   app.parse_complete_callback([&cluster] {
     if (!cluster.file.empty() || !cluster.nodes.empty()) return;
-    throw CLI::RequiredError("--cluster");
+    throw CLI::RequiredError("--cluster, or --nodes with cloud instances,");
   });
 }
 
@@ -129,7 +129,7 @@ void AddMemoryMargin(CLI::App& app, std::optional<double>& margin) {
   app.add_option("--memory-margin", margin,
                  absl::StrCat("Leave this share of each GPU's memory free [",
                               kUsualMemoryMargin, "; that of the framework]"))
-      ->check(CLI::Range(0.0, kMostMemoryMargin))
+      ->check(NumberWithin(0, kMostMemoryMargin))
       ->type_name("FRACTION");
 }
 

@@ -1,7 +1,9 @@
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "cli/commands/answer.h"
 #include "cli/commands/commands.h"
@@ -25,6 +27,7 @@ void PrintSentences(const std::string& title,
 }
 
 // OK if both plans are for the same model and training; names do not count.
+// Both have a plan of one pipeline.
 absl::Status CheckComparable(const ExplainOptions& options,
                              const PlanFile& file, const PlanFile& other) {
   if (!other.result.plan) {
@@ -40,11 +43,30 @@ absl::Status CheckComparable(const ExplainOptions& options,
   return absl::OkStatus();
 }
 
+// Returns the plan of --against; empty if there is none to compare.
+absl::StatusOr<std::optional<PlanFile>> ReadAgainst(
+    const ExplainOptions& options, const PlanFile& file) {
+  const bool has_plan = file.result.plan || file.result.replicated_plan;
+  if (options.against_file.empty() || !has_plan) return std::nullopt;
+  if (!file.result.plan) {
+    return absl::InvalidArgumentError(
+        "--against: several pipelines; expected a plan of one (tangram diff "
+        "compares others)");
+  }
+  TANGRAM_ASSIGN_OR_RETURN(PlanFile other,
+                           ReadAndEvaluate(options.against_file));
+  TANGRAM_RETURN_IF_ERROR(CheckComparable(options, file, other));
+  return other;
+}
+
 }  // namespace
 
 CommandResult Run(const ExplainOptions& options, Console& console) {
   TANGRAM_ASSIGN_OR_RETURN(const PlanFile file,
                            ReadAndEvaluate(options.plan_file));
+  // Errors come before anything is printed.
+  TANGRAM_ASSIGN_OR_RETURN(const std::optional<PlanFile> other,
+                           ReadAgainst(options, file));
   TANGRAM_RETURN_IF_ERROR(
       PrintAnswerOf(file, options.answer, options.plan_file, console));
   const bool has_plan = file.result.plan || file.result.replicated_plan;
@@ -60,19 +82,10 @@ CommandResult Run(const ExplainOptions& options, Console& console) {
   PrintRunnersUp(file.result, console);
   PrintPlanningCost(file, console);
   if (!has_plan) return ExitCode::kNoPlan;
-  if (options.against_file.empty()) return ExitCode::kOk;
-  if (!file.result.plan) {
-    return absl::InvalidArgumentError(
-        "--against: several pipelines; expected a plan of one (tangram diff "
-        "compares others)");
-  }
-
-  TANGRAM_ASSIGN_OR_RETURN(const PlanFile other,
-                           ReadAndEvaluate(options.against_file));
-  TANGRAM_RETURN_IF_ERROR(CheckComparable(options, file, other));
+  if (!other.has_value()) return ExitCode::kOk;
   console.out << "\n";
   PrintSentences(absl::StrCat("Against ", options.against_file),
-                 ComparePlans({*other.result.plan, other.result.evaluation},
+                 ComparePlans({*other->result.plan, other->result.evaluation},
                               {*file.result.plan, file.result.evaluation}),
                  console);
   return ExitCode::kOk;

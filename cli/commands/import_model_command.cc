@@ -132,7 +132,7 @@ CommandResult Run(const ImportModelOptions& options, Console& console) {
                            ParseConfigText(text, name));
   const ConfigField root(value, name);
   TANGRAM_RETURN_IF_ERROR(root.CheckMapping());
-  if (!IsHfConfig(root)) return root.MissingError("model_type", "a model type");
+  if (!IsHfConfig(root)) return NoHfConfigError(root);
   TANGRAM_ASSIGN_OR_RETURN(HfModel read,
                            ReadHfModel(root, ModelNameOfFile(name)));
   ModelSpec& model = read.model;

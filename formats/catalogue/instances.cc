@@ -1,6 +1,7 @@
 #include "formats/catalogue/instances.h"
 
 #include "absl/strings/match.h"
+#include "absl/strings/strip.h"
 
 namespace tangram {
 namespace {
@@ -42,12 +43,9 @@ constexpr CloudInstance kInstances[] = {
     {"g6e.4xlarge", "AWS", "L40S", 1, 1, 20, "Ethernet", false},
     {"g6e.8xlarge", "AWS", "L40S", 1, 1, 25, "Ethernet", false},
     {"g6e.xlarge", "AWS", "L40S", 1, 1, 20, "Ethernet", false},
-    {"g7e.12xlarge", "AWS", "RTX PRO 6000 Blackwell Server Edition", 2, 1, 400,
-     "Ethernet", false},
-    {"g7e.24xlarge", "AWS", "RTX PRO 6000 Blackwell Server Edition", 4, 1, 800,
-     "Ethernet", false},
-    {"g7e.48xlarge", "AWS", "RTX PRO 6000 Blackwell Server Edition", 8, 1, 1600,
-     "Ethernet", false},
+    {"g7e.12xlarge", "AWS", "RTX-PRO-6000", 2, 1, 400, "Ethernet", false},
+    {"g7e.24xlarge", "AWS", "RTX-PRO-6000", 4, 1, 800, "Ethernet", false},
+    {"g7e.48xlarge", "AWS", "RTX-PRO-6000", 8, 1, 1600, "Ethernet", false},
     {"p2.16xlarge", "AWS", "K80", 16, 1, 25, "Ethernet", false},
     {"p2.8xlarge", "AWS", "K80", 8, 1, 10, "Ethernet", false},
     {"p2.xlarge", "AWS", "K80", 1, 1, 10, "Ethernet", false},
@@ -140,7 +138,12 @@ absl::Span<const CloudInstance> CloudInstances() { return kInstances; }
 
 const CloudInstance* FindInstance(absl::string_view name) {
   for (const CloudInstance& instance : kInstances) {
-    if (absl::EqualsIgnoreCase(instance.name, name)) return &instance;
+    // Azure's pages leave its prefix out.
+    if (absl::EqualsIgnoreCase(instance.name, name) ||
+        absl::EqualsIgnoreCase(absl::StripPrefix(instance.name, "Standard_"),
+                               name)) {
+      return &instance;
+    }
   }
   return nullptr;
 }

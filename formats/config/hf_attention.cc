@@ -119,6 +119,9 @@ struct OtherDimensions {
 constexpr OtherDimensions kOfSliding = {"swa_num_attention_heads",
                                         "swa_num_key_value_heads",
                                         "swa_head_dim", "swa_v_head_dim"};
+// Step 3.5 has these in attention_other_setting.
+constexpr OtherDimensions kOfOther = {
+    "num_attention_heads", "num_attention_groups", "head_dim", "head_dim"};
 constexpr OtherDimensions kOfFull = {"num_global_attention_heads",
                                      "num_global_key_value_heads",
                                      "global_head_dim", "global_head_dim"};
@@ -139,9 +142,11 @@ absl::Status ReadOtherDimensions(const ConfigField& root,
                            ReadInt(root, names.value_head_dim,
                                    layer.value_head_dim, 1, kMaxHeadDim));
   if (layer.num_heads % layer.num_kv_heads == 0) return absl::OkStatus();
-  return root.Find(names.kv_heads)
-      ->Error(absl::StrCat("a divisor of the ", layer.num_heads,
-                           " attention heads"));
+  const std::string expected =
+      absl::StrCat("a divisor of the ", layer.num_heads, " attention heads");
+  const std::optional<ConfigField> kv = root.Find(names.kv_heads);
+  return kv.has_value() ? kv->Error(expected)
+                        : root.MissingError(names.kv_heads, expected);
 }
 
 absl::StatusOr<HfMixer> MixerOfType(const ConfigField& field) {
@@ -308,6 +313,11 @@ absl::StatusOr<Kinds> ReadKinds(const ConfigField& root, const LayerSpec& layer,
               .linear = {.hidden_size = layer.hidden_size}};
   TANGRAM_RETURN_IF_ERROR(ReadOtherDimensions(root, kOfFull, kinds.full));
   TANGRAM_RETURN_IF_ERROR(ReadOtherDimensions(root, kOfSliding, kinds.sliding));
+  if (const auto other = root.Find("attention_other_setting")) {
+    TANGRAM_RETURN_IF_ERROR(other->CheckMapping());
+    TANGRAM_RETURN_IF_ERROR(
+        ReadOtherDimensions(*other, kOfOther, kinds.sliding));
+  }
   TANGRAM_ASSIGN_OR_RETURN(kinds.sliding.sliding_window,
                            ReadAnyInt(root, kWindow, 0, 0, kMaxPositions));
   // A chunk is planned as a window: a token sees at most as many tokens.

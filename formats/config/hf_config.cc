@@ -158,6 +158,14 @@ bool IsHfConfig(const ConfigField& file) {
       .has_value();
 }
 
+absl::Status NoHfConfigError(const ConfigField& file) {
+  return file.MissingError(
+      "model_type",
+      "a type such as llama, as in a config.json of Hugging Face's "
+      "transformers; files of other programs, such as params.json, are not "
+      "read");
+}
+
 ConfigField HfTextConfig(const ConfigField& file) {
   // Models that also speak have a part that thinks.
   const ConfigField whole = FindPart(file, {"thinker_config"}).value_or(file);

@@ -33,6 +33,9 @@ absl::StatusOr<HfModel> ReadHfModel(const ConfigField& file,
 // Our own format has none of them.
 bool IsHfConfig(const ConfigField& file);
 
+// Returns the error of a file that is none.
+absl::Status NoHfConfigError(const ConfigField& file);
+
 // Returns the part that describes the language model: the `text_config` of a
 // multimodal model, otherwise the file itself.
 ConfigField HfTextConfig(const ConfigField& file);

@@ -10,11 +10,13 @@
 namespace tangram {
 namespace {
 
-// Returns the number under the first of `names`, or 0.
+// Returns the number under the first of `names`, or 0 if there is none for all
+// layers.
 absl::StatusOr<double> ReadNumber(const ConfigField& root, HfNames names,
                                   double max) {
   const std::optional<ConfigField> field = FindAnyOf(root, names);
-  if (!field.has_value()) return 0;
+  // Layers that differ have a list.
+  if (!field.has_value() || field->is_sequence()) return 0;
   return field->AsNumber(0, max);
 }
 

@@ -128,12 +128,12 @@ absl::Status MarkByFlags(const ConfigField& flags,
                          std::vector<bool>& is_moe_layer) {
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<ConfigField> elements,
                            flags.Elements());
-  if (elements.size() != is_moe_layer.size()) {
+  if (elements.size() < is_moe_layer.size()) {
     return flags.Error(absl::StrCat("0 or 1 for each of the ",
                                     is_moe_layer.size(), " layers; there are ",
                                     elements.size()));
   }
-  for (size_t i = 0; i < elements.size(); ++i) {
+  for (size_t i = 0; i < is_moe_layer.size(); ++i) {
     TANGRAM_ASSIGN_OR_RETURN(const int flag, elements[i].AsInt(0, 1));
     is_moe_layer[i] = flag == 1;
   }
@@ -171,7 +171,7 @@ absl::Status MarkByType(const ConfigField& types,
                            types.Elements());
   TANGRAM_RETURN_IF_ERROR(
       CheckOneEach(types, elements.size(), is_moe_layer.size()));
-  for (size_t i = 0; i < elements.size(); ++i) {
+  for (size_t i = 0; i < is_moe_layer.size(); ++i) {
     TANGRAM_ASSIGN_OR_RETURN(const std::string type, elements[i].AsText());
     is_moe_layer[i] = type == "sparse";
   }

@@ -46,9 +46,11 @@ constexpr HfFamily kQwen3 = Like(kQwen2, "qwen3", [](HfFamily& f) {
   f.qk_norm = QkNorm::kHead;
   f.qkv_bias = false;
   f.bias_on_output = true;
+  f.sizes.head_dim = 128;
 });
 
 constexpr HfFamily kQwen3Moe = Like(kQwen3, "qwen3_moe", [](HfFamily& f) {
+  f.sizes = {};
   f.experts = ExpertRule::kSparseStep;
 });
 
@@ -61,9 +63,23 @@ constexpr HfFamily kQwen3Next = Like(kQwen3Moe, "qwen3_next", [](HfFamily& f) {
 constexpr HfFamily kGemma = {.model_type = "gemma",
                              .tied_embeddings = true,
                              .gated_mlp = true,
-                             .bias_on_output = true};
+                             .bias_on_output = true,
+                             .sizes = {.layers = 28,
+                                       .hidden_size = 3072,
+                                       .heads = 16,
+                                       .kv_heads = 16,
+                                       .head_dim = 256,
+                                       .ffn_hidden_size = 24576,
+                                       .vocab_size = 256000}};
 
 constexpr HfFamily kGemma2 = Like(kGemma, "gemma2", [](HfFamily& f) {
+  f.sizes = {.layers = 26,
+             .hidden_size = 2304,
+             .heads = 8,
+             .kv_heads = 4,
+             .head_dim = 256,
+             .ffn_hidden_size = 9216,
+             .vocab_size = 256000};
   f.extra_norms = 2;
   f.sliding_window = SlidingWindowRule::kPeriod;
   f.window_period = 2;
@@ -357,7 +373,11 @@ constexpr HfFamily kFamilies[] = {
            f.experts = ExpertRule::kSparseStep;
            f.shared_gate = true;
          }),
-    Like(kQwen3, "qwen3_5_text", [](HfFamily& f) { f.output_gate = true; }),
+    Like(kQwen3, "qwen3_5_text",
+         [](HfFamily& f) {
+           f.output_gate = true;
+           f.sizes = {};
+         }),
     Like(kLlama, "seed_oss", [](HfFamily& f) { f.bias_on_output = false; }),
     {.model_type = "stablelm",
      .layer_norm = true,

@@ -20,7 +20,8 @@ using HfNames = absl::Span<const absl::string_view>;
 std::optional<ConfigField> FindAnyOf(const ConfigField& root, HfNames names);
 
 // Returns the integer under the first of `names`, from 1 to `max`. Without any
-// of them, `fallback` if it is positive, else an error that names the first.
+// of them, `fallback` if it is positive, else an error that names the first. A
+// file that has the size under a name of another program's is an error, too.
 absl::StatusOr<int> RequireAnyInt(const ConfigField& root, HfNames names,
                                   int max, int fallback = 0);
 
@@ -31,7 +32,9 @@ absl::StatusOr<int> ReadAnyInt(const ConfigField& root, HfNames names,
 absl::StatusOr<bool> ReadAnyFlag(const ConfigField& root, HfNames names,
                                  bool fallback);
 
-// Returns an error of `list` unless it has one element for each layer.
+// Returns an error of `list` unless it has one element for each layer. Further
+// ones are those of modules for multi-token prediction, or of layers that were
+// cut off.
 absl::Status CheckOneEach(const ConfigField& list, size_t given,
                           size_t num_layers);
 

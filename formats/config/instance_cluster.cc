@@ -3,7 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/domain/limits.h"
@@ -26,7 +28,13 @@ absl::StatusOr<const CloudInstance*> InstanceOf(const NodeCount& wanted) {
     for (const CloudInstance& each : CloudInstances()) {
       known.push_back(each.name);
     }
-    const absl::string_view nearest = NearestName(name, known);
+    absl::string_view nearest = NearestName(name, known);
+    // A family: p4d.
+    const auto begins = [&name](absl::string_view each) {
+      return !name.empty() && absl::StartsWithIgnoreCase(each, name);
+    };
+    const auto of_family = absl::c_find_if(known, begins);
+    if (of_family != known.end()) nearest = *of_family;
     return absl::InvalidArgumentError(absl::StrCat(
         "--nodes: ", absl::Utf8SafeCEscape(name),
         "; expected a type of cloud instance",

@@ -38,6 +38,10 @@ absl::StatusOr<LoadedModel> ParseModelAndUsualLength(
   const std::string name = ModelNameOfFile(source_name);
   LoadedModel loaded;
   if (!IsHfConfig(root)) {
+    // Our own files have either.
+    if (!root.Find("layers").has_value() && !root.Find("heads").has_value()) {
+      return NoHfConfigError(root);
+    }
     TANGRAM_ASSIGN_OR_RETURN(loaded.model, ReadModelFields(root, name));
     TANGRAM_RETURN_IF_ERROR(CheckLayers(loaded.model, source_name));
     return loaded;

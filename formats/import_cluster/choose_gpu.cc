@@ -7,7 +7,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/field_error.h"
 #include "formats/config/device_catalogue.h"
+#include "formats/config/nearest_name.h"
 #include "formats/import_cluster/gpu_names.h"
 #include "formats/import_cluster/hostlist.h"
 #include "formats/import_cluster/text_parts.h"
@@ -41,11 +43,13 @@ std::string GpuFlag(absl::string_view name) {
 }
 
 std::string AmbiguityNote(absl::string_view name, const GpuMatch& match) {
-  if (match.others.empty()) return "";
+  if (match.others.empty() && !match.is_beginning) return "";
   return absl::StrCat("GPU ", Shown(name), " is taken for ",
                       match.device->device.type, "; it could be ",
-                      absl::StrJoin(match.others, " or "), " (", GpuFlag(name),
-                      ")");
+                      match.is_beginning
+                          ? "a card of its own, which the catalogue lacks"
+                          : absl::StrJoin(match.others, " or "),
+                      " (", GpuFlag(name), ")");
 }
 
 // Chooses the type of GPUs with one name: told by the user, described in the
@@ -97,6 +101,25 @@ ToldTypes ToldTypes::From(const std::map<std::string, std::string>& told) {
     for (const std::string& node : *nodes) types.by_node[node] = type;
   }
   return types;
+}
+
+absl::Status CheckToldTypes(const std::map<std::string, std::string>& told,
+                            absl::Span<const std::string> own_types) {
+  for (const auto& [name, type] : told) {
+    if (!OwnType(type, own_types).empty() ||
+        MatchGpu(type, 0).device != nullptr) {
+      continue;
+    }
+    std::vector<absl::string_view> known(own_types.begin(), own_types.end());
+    for (const CatalogueDevice& device : DeviceCatalogue()) {
+      known.push_back(device.device.type);
+    }
+    return FieldError(
+        "--gpu", absl::StrCat(Shown(name), "=", Shown(type)),
+        absl::StrCat("a type of tangram devices, or of the file of --cluster",
+                     DidYouMean(type, known)));
+  }
+  return absl::OkStatus();
 }
 
 ChosenGpus ChooseGpus(const InventoryNode& node, const ToldTypes& told,

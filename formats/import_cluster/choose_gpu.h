@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "formats/config/device_list.h"
@@ -31,6 +32,11 @@ struct ToldTypes {
   // since nothing tells them apart.
   static ToldTypes From(const std::map<std::string, std::string>& told);
 };
+
+// Returns an error of the first told type that neither the catalogue nor the
+// user's own file describes. All its nodes would be left out.
+absl::Status CheckToldTypes(const std::map<std::string, std::string>& told,
+                            absl::Span<const std::string> own_types);
 
 // Chooses one GPU type for a node, because a plan needs nodes of one type: the
 // type with the highest total throughput. Slices of GPUs are not used.

@@ -3,6 +3,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "formats/config/group_fields.h"
@@ -21,6 +22,15 @@ void CountNamed(absl::string_view name, InventoryNode& node) {
 
 std::string NameInMigMode(absl::string_view name) {
   return absl::StrCat(name, "-MIG-mode");
+}
+
+std::string NameInPartition(absl::string_view name, absl::string_view mode) {
+  for (const absl::string_view parts : {"DPX", "TPX", "QPX", "CPX"}) {
+    if (absl::StartsWith(mode, parts)) {
+      return absl::StrCat(name, " partition ", mode);
+    }
+  }
+  return std::string(name);
 }
 
 absl::StatusOr<InventoryNode> CheckedNode(InventoryNode node,

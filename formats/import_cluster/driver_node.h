@@ -28,6 +28,10 @@ void KeepSmaller(T value, T& least) {
 // Returns the name of a GPU in MIG mode, whose slices are not known.
 std::string NameInMigMode(absl::string_view name);
 
+// Returns the name of a GPU that AMD's compute partition cuts into parts, which
+// is none of the catalogue. SPX: it is whole.
+std::string NameInPartition(absl::string_view name, absl::string_view mode);
+
 // Returns the node if it has GPUs, but not too many for one node. Otherwise
 // kInvalidArgument, with the command whose output is expected.
 absl::StatusOr<InventoryNode> CheckedNode(InventoryNode node,

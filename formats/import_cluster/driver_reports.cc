@@ -66,11 +66,6 @@ absl::string_view NameInCells(const std::vector<absl::string_view>& cells) {
   return "";
 }
 
-// "SPX/NPS1" is a whole GPU; others have several parts of one.
-bool IsPartition(absl::string_view mode) {
-  return absl::StrContains(mode, "/NPS") && !absl::StartsWith(mode, "SPX/");
-}
-
 }  // namespace
 
 absl::StatusOr<InventoryNode> ParseNvidiaSmiQuery(absl::string_view text) {
@@ -170,6 +165,25 @@ absl::StatusOr<InventoryNode> ParseRocmSmiJson(absl::string_view text) {
                      "rocm-smi --showproductname --showmeminfo vram --json");
 }
 
+absl::StatusOr<InventoryNode> ParseAmdSmiJson(absl::string_view text) {
+  TANGRAM_ASSIGN_OR_RETURN(const json root, ParseJson(text));
+  InventoryNode node;
+  for (const json& gpu :
+       Elements(root.is_array() ? root : At(root, {"gpu_data"}))) {
+    const std::string name = TextOf(At(gpu, {"asic", "market_name"}));
+    if (name.empty()) continue;
+    CountNamed(NameInPartition(
+                   name, TextOf(At(gpu, {"partition", "compute_partition"}))),
+               node);
+    double mebibytes = 0;
+    if (absl::SimpleAtod(TextOf(At(gpu, {"vram", "size", "value"})),
+                         &mebibytes)) {
+      KeepSmaller(mebibytes * kMebibyte, node.gpu_memory_bytes);
+    }
+  }
+  return CheckedNode(std::move(node), "amd-smi static --json");
+}
+
 absl::StatusOr<InventoryNode> ParseRocmInfo(absl::string_view text) {
   InventoryNode node;
   std::string name;
@@ -199,10 +213,7 @@ absl::StatusOr<InventoryNode> ParseAmdSmiTable(absl::string_view text) {
     }
     int number = 0;
     if (name.empty() || !absl::SimpleAtoi(words[0], &number)) continue;
-    const absl::string_view mode = words.back();
-    CountNamed(
-        IsPartition(mode) ? absl::StrCat(name, " partition ", mode) : name,
-        node);
+    CountNamed(NameInPartition(name, words.back()), node);
     name.clear();
     const std::vector<absl::string_view> right = WordsIn(cells[2]);
     for (const absl::string_view word : right) {

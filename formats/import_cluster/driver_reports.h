@@ -24,6 +24,10 @@ bool IsNvidiaSmiRows(absl::string_view text);
 // `rocm-smi --showproductname --json`, with or without --showmeminfo vram.
 absl::StatusOr<InventoryNode> ParseRocmSmiJson(absl::string_view text);
 
+// `amd-smi static --json`: a list with an object for each GPU, or such a list
+// under "gpu_data".
+absl::StatusOr<InventoryNode> ParseAmdSmiJson(absl::string_view text);
+
 // `rocminfo`: the agents whose device type is GPU.
 absl::StatusOr<InventoryNode> ParseRocmInfo(absl::string_view text);
 

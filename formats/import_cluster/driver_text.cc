@@ -242,14 +242,25 @@ absl::StatusOr<InventoryNode> ParseRocmSmi(absl::string_view text) {
   return CheckedNode(std::move(node), "rocm-smi --showproductname");
 }
 
-// A block for each GPU: its ASIC's MARKET_NAME, its VRAM's SIZE in MB.
+// A block for each GPU: its ASIC's MARKET_NAME, its VRAM's SIZE in MB, and the
+// COMPUTE_PARTITION that cuts it.
 absl::StatusOr<InventoryNode> ParseAmdSmi(absl::string_view text) {
   InventoryNode node;
   bool in_vram = false;
+  std::string gpu;
+  absl::string_view partition;
+  const auto end_gpu = [&] {
+    if (!gpu.empty()) CountNamed(NameInPartition(gpu, partition), node);
+    gpu.clear();
+    partition = "";
+  };
   for (const absl::string_view line : LinesOf(text)) {
     const absl::string_view field = absl::StripLeadingAsciiWhitespace(line);
     if (const auto name = ValueOf(field, "market_name")) {
-      CountNamed(*name, node);
+      end_gpu();
+      gpu = std::string(*name);
+    } else if (const auto mode = ValueOf(field, "compute_partition")) {
+      partition = *mode;
     } else if (absl::EndsWith(field, ":")) {
       in_vram = field == "VRAM:";
     } else if (in_vram && absl::StartsWith(field, "SIZE:")) {
@@ -260,6 +271,7 @@ absl::StatusOr<InventoryNode> ParseAmdSmi(absl::string_view text) {
       }
     }
   }
+  end_gpu();
   return CheckedNode(std::move(node), "amd-smi static");
 }
 

@@ -98,6 +98,9 @@ GpuMatch MatchGpu(absl::string_view name, double memory_bytes) {
       match.others.push_back(device.device.type);
     }
   }
+  match.is_beginning = memory_bytes == 0 && match.device != nullptr &&
+                       match.others.empty() &&
+                       BeginsWith(match.device->device.type, core);
   // An exact name wins, whatever memory is reported for it.
   if (match.device == nullptr) match.device = called;
   return match;

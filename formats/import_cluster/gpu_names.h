@@ -15,6 +15,9 @@ struct GpuMatch {
   // Further types that the name may mean; "a100" does not tell A100-80 from
   // A100-40.
   std::vector<std::string> others;
+  // The name is the beginning of the type's alone, and nothing else tells them
+  // apart: "RTX 2080" for RTX-2080-Ti.
+  bool is_beginning = false;
 };
 
 // Matches a name as drivers ("NVIDIA A100-SXM4-80GB"), labels

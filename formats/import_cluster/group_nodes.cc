@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/base/field_error.h"
 #include "common/base/natural_order.h"
 #include "common/base/status_macros.h"
@@ -53,7 +54,8 @@ class Grouping {
   void Add(const InventoryNode& node) {
     if (!IsWanted(node)) return;
     if (!IsName(node.name)) {
-      Skip(Shown(node.name), "not a host name");
+      Skip(Shown(node.name),
+           "not a host name; in slurm.conf, expected scontrol show node");
       return;
     }
     if (!node.unusable.empty()) {
@@ -190,10 +192,34 @@ absl::StatusOr<std::vector<InventoryNode>> Wanted(
 
 }  // namespace
 
+namespace {
+
+// Returns an error of the first partition that has no node.
+absl::Status CheckPartitions(absl::Span<const InventoryNode> nodes,
+                             absl::Span<const std::string> partitions) {
+  std::set<std::string> known;
+  for (const InventoryNode& node : nodes) {
+    known.insert(node.partitions.begin(), node.partitions.end());
+  }
+  for (const std::string& partition : partitions) {
+    if (known.count(partition) > 0) continue;
+    return FieldError(
+        "--partition", Shown(partition),
+        known.empty()
+            ? "an inventory that names partitions: scontrol show node"
+            : absl::StrCat("one of ", Shown(absl::StrJoin(known, ", "))));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::Status GroupNodes(absl::Span<const InventoryNode> nodes,
                         const ClusterImportOptions& options,
                         absl::Span<const std::string> own_types,
                         ClusterDraft& draft) {
+  TANGRAM_RETURN_IF_ERROR(CheckToldTypes(options.gpu_types, own_types));
+  TANGRAM_RETURN_IF_ERROR(CheckPartitions(nodes, options.partitions));
   TANGRAM_ASSIGN_OR_RETURN(std::vector<InventoryNode> wanted,
                            Wanted(nodes, options.nodes));
   absl::c_stable_sort(wanted,

@@ -94,7 +94,9 @@ absl::StatusOr<std::vector<InventoryNode>> ParseHostfile(
 bool IsHostfile(absl::string_view text) {
   const auto lines = HostLines(text);
   return !lines.empty() && absl::c_all_of(lines, [](const auto& line) {
-    return ReadHost(line.second).has_value();
+    // A bad number is an error of its line.
+    return absl::StrContains(line.second, "slots=") ||
+           ReadHost(line.second).has_value();
   });
 }
 

@@ -17,6 +17,10 @@ std::optional<InventoryFormat> DetectJson(absl::string_view text) {
        absl::StrContains(text, "\"metadata\""))) {
     return InventoryFormat::kKubernetes;
   }
+  if (absl::StrContains(text, "\"asic\"") &&
+      absl::StrContains(text, "\"gpu\"")) {
+    return InventoryFormat::kAmdSmiJson;
+  }
   if (absl::StrContains(text, "\"nodes\"") ||
       absl::StrContains(text, "\"sinfo\"")) {
     return InventoryFormat::kSlurmJson;
@@ -89,7 +93,10 @@ std::optional<InventoryFormat> DetectLine(absl::string_view line) {
 
 std::optional<InventoryFormat> DetectFormat(absl::string_view text) {
   const absl::string_view start = absl::StripLeadingAsciiWhitespace(text);
-  if (absl::StartsWith(start, "{")) return DetectJson(text);
+  if (absl::StartsWith(start, "{") || absl::StartsWith(start, "[{") ||
+      absl::StartsWith(start, "[\n")) {
+    return DetectJson(text);
+  }
   if (absl::StartsWith(start, "<")) return InventoryFormat::kNvidiaSmiXml;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     if (const auto format = DetectLine(absl::StripAsciiWhitespace(line))) {
@@ -133,6 +140,8 @@ absl::string_view CommandOf(InventoryFormat format) {
       return "amd-smi";
     case InventoryFormat::kAmdSmi:
       return "amd-smi static";
+    case InventoryFormat::kAmdSmiJson:
+      return "amd-smi static --json";
     case InventoryFormat::kLspci:
       return "lspci";
     case InventoryFormat::kHostfile:

@@ -24,6 +24,7 @@ enum class InventoryFormat {
   kRocmSmiJson,       // rocm-smi --showproductname --json
   kRocmInfo,          // rocminfo
   kAmdSmi,            // amd-smi static
+  kAmdSmiJson,        // amd-smi static --json
   kAmdSmiTable,       // amd-smi
   kLspci,             // lspci
   kHostfile,          // a hostfile of MPI or DeepSpeed

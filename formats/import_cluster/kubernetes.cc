@@ -172,7 +172,12 @@ absl::StatusOr<std::vector<InventoryNode>> ParseKubernetesNodes(
       nodes.Add(ReadNode(item));
     }
   }
-  return nodes.Take();
+  std::vector<InventoryNode> found = nodes.Take();
+  if (!found.empty()) return found;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "no nodes; expected kubectl get nodes -o json, or -o yaml, or resource "
+      "slices of ",
+      ResourceSliceDrivers()));
 }
 
 }  // namespace tangram

@@ -73,6 +73,8 @@ class Reader {
         return AddDriver(source, ParseRocmSmi(source.text));
       case InventoryFormat::kAmdSmi:
         return AddDriver(source, ParseAmdSmi(source.text));
+      case InventoryFormat::kAmdSmiJson:
+        return AddDriver(source, ParseAmdSmiJson(source.text));
       case InventoryFormat::kLspci:
         return AddDriver(source, ParseLspci(source.text));
       case InventoryFormat::kGpuTopology:

@@ -6,6 +6,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "formats/config/units.h"
 #include "formats/import_cluster/json_fields.h"
@@ -56,6 +57,8 @@ double MemoryOf(const json& device) {
 }
 
 }  // namespace
+
+std::string ResourceSliceDrivers() { return absl::StrJoin(kDrivers, ", "); }
 
 bool IsResourceSlice(const json& object) {
   return TextOf(At(object, {"kind"})) == "ResourceSlice";

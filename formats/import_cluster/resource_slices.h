@@ -8,6 +8,9 @@
 // json`.
 namespace tangram {
 
+// Returns the drivers whose slices are read: "gpu.nvidia.com, gpu.amd.com".
+std::string ResourceSliceDrivers();
+
 // Returns whether a Kubernetes object is a ResourceSlice.
 bool IsResourceSlice(const nlohmann::json& object);
 

@@ -114,6 +114,9 @@ pageTest("says first what to expect, what is guessed and what to run", () => aut
     stage.peak_bytes / stage.capacity_bytes || 0));
   assert.equal(/memory [\d.]+ % full, beside 5.0 % kept free/.test(headline), fullest > 0.95);
   assert.match(await page.locator("#memory .lead").innerText(), /5.0 % of the GPU is kept free/);
+  const option = page.locator("#memory .lead .option");
+  assert.equal(await option.innerText(), "--memory-margin");
+  assert.equal(await option.evaluate((e) => getComputedStyle(e).whiteSpace), "nowrap");
   assert.ok((await page.locator("#memory .margin").count()) > 0);
 
   const commands = await page.locator("#run code").allInnerTexts();

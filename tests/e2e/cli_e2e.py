@@ -123,6 +123,10 @@ class PlanTest(Folder):
         shown = self.tangram("explain", "plan.json", "--against", "other.json")
         self.assertIn("Against other.json", shown)
 
+    def test_is_not_explained_by_half(self):
+        self.fails(BAD_INPUT, "gone.json: no such file", "explain",
+                   "plan.json", "--against", "gone.json")
+
     def test_fits_a_cluster_with_more_nodes(self):
         self.tangram("evaluate", "plan.json", "--cluster", C1)
 

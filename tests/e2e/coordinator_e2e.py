@@ -49,7 +49,7 @@ class CoordinatorTest(Folder):
                           for stage in remote["plan"]["stages"]}, {2})
         del local["provenance"], remote["provenance"]
         self.assertEqual(remote, local)
-        self.fails(BAD_INPUT, "constraints.exclude_islands[0]: x; expected",
+        self.fails(BAD_INPUT, "--exclude-island: x; expected",
                    "plan", *CLUSTER, *JOB, "--coordinator", self.address,
                    "--exclude-island", "x", "--output", "bad.json")
 

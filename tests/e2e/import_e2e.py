@@ -70,7 +70,7 @@ class ImportTest(harness.Folder):
         self.fails(harness.BAD_INPUT,
                    "--kubernetes: nodes.txt looks like the output of scontrol",
                    "import", "cluster", "--kubernetes", "nodes.txt", *write)
-        self.fails(harness.BAD_INPUT, "config.json: of no known format",
+        self.fails(harness.BAD_INPUT, "config.json: a model; expected by --model",
                    "import", "cluster", "config.json", *write)
         self.fails(harness.BAD_INPUT, "gone.txt: no such file",
                    "import", "cluster", "gone.txt", *write)

@@ -57,6 +57,13 @@ export function button(
   return element;
 }
 
+// Lines break behind hyphens, but an option is one word.
+function withWholeOptions(text: string): Child[] {
+  return text
+    .split(/(--[a-z-]+)/)
+    .map((part) => (part.startsWith("--") ? el("span", { class: "option" }, part) : part));
+}
+
 export function section(
   id: string,
   title: string,
@@ -67,7 +74,7 @@ export function section(
     "section",
     { id, class: "card", tabindex: -1, "aria-labelledby": `${id}-title` },
     el("h2", { id: `${id}-title` }, title),
-    lead !== "" && el("p", { class: "lead" }, lead),
+    lead !== "" && el("p", { class: "lead" }, ...withWholeOptions(lead)),
     ...children,
   );
 }

@@ -85,5 +85,20 @@ TEST(MakeConstraintsTest, RefusalsNameTheOption) {
   Refuses({.pins = {"99=a100"}}, "with layers from emb, 1 to 32 and head");
 }
 
+TEST(NameOptionTest, NamesWhatWasTyped) {
+  const std::pair<const char*, const char*> errors[] = {
+      {"constraints.pp_degree: 99; expected", "--pp: 99; expected"},
+      {"constraints.virtual_stages: 2; expected 1", "--vpp: 2; expected 1"},
+      {"constraints.exclude_islands[0]: x; expected",
+       "--exclude-island: x; expected"},
+      {"constraints.new_one: 1; expected", "constraints.new_one: 1; expected"},
+      {"nodes: t4=9; expected", "nodes: t4=9; expected"},
+  };
+  for (const auto& [error, named] : errors) {
+    EXPECT_EQ(NameOption(absl::NotFoundError(error)),
+              absl::NotFoundError(named));
+  }
+}
+
 }  // namespace
 }  // namespace tangram

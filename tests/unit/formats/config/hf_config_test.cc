@@ -199,6 +199,17 @@ TEST(HfConfigTest, PlacesExpertsByLayerTypes) {
   EXPECT_THAT(MoeLayers(model), ElementsAre(false, true, true, false));
 }
 
+// As in a file whose last layers were cut off.
+TEST(HfConfigTest, TypesBeyondTheLastLayerCountForNothing) {
+  ASSERT_OK_AND_ASSIGN(
+      const ModelSpec model,
+      ParseModel(Base("\"decoder_sparse_step\": 1",
+                      "\"mlp_layer_types\": [\"sparse\", \"dense\", "
+                      "\"dense\", \"dense\", \"sparse\", \"sparse\"]"),
+                 "f"));
+  EXPECT_THAT(MoeLayers(model), ElementsAre(true, false, false, false));
+}
+
 TEST(HfConfigTest, KnowsOtherNamesOfFields) {
   ASSERT_OK_AND_ASSIGN(const ModelSpec model, ParseModel(kBase, "f"));
   ASSERT_OK_AND_ASSIGN(
@@ -210,6 +221,30 @@ TEST(HfConfigTest, KnowsOtherNamesOfFields) {
                              {"num_experts_per_tok", "experts_per_token"}}),
                  "f"));
   EXPECT_EQ(renamed.layers, model.layers);
+}
+
+// Sizes under other names would be those that the class defaults to.
+TEST(HfConfigTest, SizesThatAnotherProgramNamesAreNotLeftOut) {
+  const std::pair<const char*, const char*> files[] = {
+      {R"({"model_type": "llama", "num_layers": 2, "n_head": 4,
+           "hidden_dim": 64, "ffn_embed_dim": 256, "vocab_size": 100})",
+       "f: hidden_dim: 64; expected hidden_size, as a config.json"},
+      {R"({"architectures": ["OLMoForCausalLM"], "n_layers": 2, "n_heads": 4,
+           "d_model": 64, "mlp_ratio": 8, "vocab_size": 100})",
+       "f: mlp_ratio: 8; expected intermediate_size, as a config.json"},
+  };
+  for (const auto& [file, message] : files) {
+    EXPECT_THAT(
+        ParseModel(file, "f"),
+        StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)));
+  }
+}
+
+TEST(HfConfigTest, SaysWhatIsReadInPlaceOfAnotherProgramsFile) {
+  EXPECT_THAT(ParseModel(R"({"dim": 64, "n_layers": 2, "n_heads": 4})", "f"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("f: model_type: missing; expected a type "
+                                 "such as llama, as in a config.json of")));
 }
 
 TEST(HfConfigTest, ReadsTheLanguagePartOfMultimodalModels) {
@@ -245,6 +280,33 @@ TEST(HfConfigTest, ReadsSlidingWindows) {
         ParseModel(Base("\"decoder_sparse_step\": 1", c.fields), "f"));
     EXPECT_EQ(Windows(model), c.windows);
   }
+}
+
+// Step 3.5 has more heads where it has a window, and types of layers beyond the
+// last, for multi-token prediction.
+TEST(HfConfigTest, ReadsTheHeadsOfLayersWithWindows) {
+  constexpr char kStep[] = R"({
+    "model_type": "step3p5", "hidden_size": 64, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "num_attention_groups": 2, "head_dim": 16,
+    "intermediate_size": 96, "vocab_size": 100, "sliding_window": 8,
+    "moe_num_experts": 4, "moe_top_k": 2, "moe_intermediate_size": 32,
+    "share_expert_dim": 32, "moe_layers_enum": "1",
+    "layer_types": ["full_attention", "sliding_attention", "full_attention"],
+    "attention_other_setting": {"attention_type": "sliding_attention",
+      "num_attention_heads": 6, "num_attention_groups": 2},
+    "rope_theta": [5000000.0, 10000.0, 5000000.0]})";
+  ASSERT_OK_AND_ASSIGN(const ModelSpec model, ParseModel(kStep, "f"));
+  EXPECT_THAT(Windows(model), ElementsAre(0, 8));
+  EXPECT_EQ(model.layers[1].num_heads, 4);
+  EXPECT_EQ(model.layers[2].num_heads, 6);
+  EXPECT_EQ(model.layers[2].num_kv_heads, 2);
+  EXPECT_EQ(model.details.rope_theta, 0);
+  EXPECT_THAT(
+      ParseModel(absl::StrReplaceAll(kStep, {{"heads\": 6", "heads\": 5"}}),
+                 "f"),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("attention_other_setting.num_attention_groups: 2; "
+                         "expected a divisor of the 5 attention heads")));
 }
 
 TEST(HfConfigTest, AlternatesTheWindowsOfGptOss) {

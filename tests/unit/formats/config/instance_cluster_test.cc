@@ -40,6 +40,12 @@ TEST(InstanceClusterTest, HasAGroupForEachType) {
           Field(&Assumption::source, "AWS p4d.24xlarge: 4 x 100 Gbit/s EFA"))));
 }
 
+TEST(InstanceClusterTest, AzuresNamesDoWithoutTheirPrefix) {
+  ASSERT_OK_AND_ASSIGN(const Cluster cluster,
+                       InstanceCluster({{"ND96asr_v4", 1}}));
+  EXPECT_THAT(cluster.groups, ElementsAre("Standard_ND96asr_v4"));
+}
+
 TEST(InstanceClusterTest, IgnoresCase) {
   ASSERT_OK_AND_ASSIGN(const Cluster cluster,
                        InstanceCluster({{"standard_nd96isr_h100_v5", 1}}));
@@ -51,6 +57,10 @@ TEST(InstanceClusterTest, NamesTheNearestAndWhatIsMissing) {
               StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("p4d.24xlarg; expected"),
                              HasSubstr("p4d.24xlarge"))));
+  EXPECT_THAT(InstanceCluster({{"p4d", 1}}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("p4d; expected a type of cloud instance, "
+                                 "such as p4d.24xlarge")));
   EXPECT_THAT(InstanceCluster({{"p5.48xlarge", 0}}),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("p5.48xlarge=0; expected a positive")));
@@ -66,6 +76,7 @@ TEST(InstanceClusterTest, EveryInstanceIsNamedOnceAndIsReadOrRefused) {
     EXPECT_TRUE(names.insert(absl::AsciiStrToLower(instance.name)).second);
     const auto cluster = InstanceCluster({{std::string(instance.name), 2}});
     if (FindDevice(instance.gpu) == nullptr) {
+      EXPECT_EQ(instance.gpu, "K80");
       EXPECT_THAT(cluster, StatusIs(absl::StatusCode::kInvalidArgument,
                                     HasSubstr("gpus_per_node: ")));
       continue;

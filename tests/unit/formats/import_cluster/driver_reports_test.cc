@@ -1,5 +1,8 @@
 #include "formats/import_cluster/driver_reports.h"
 
+#include <string>
+
+#include "absl/strings/str_cat.h"
 #include "formats/import_cluster/inventory_format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -116,6 +119,30 @@ TEST(AmdSmiTableTest, TellsPartitionsFromWholeGpus) {
                         .count = 1}));
   EXPECT_EQ(node.gpu_memory_bytes, 294896 * kMebibyteHere);
   EXPECT_EQ(DetectFormat(kText), InventoryFormat::kAmdSmiTable);
+}
+
+TEST(AmdSmiJsonTest, ReadsNamesMemoryAndPartitions) {
+  constexpr char kGpus[] = R"([
+      {"gpu": 0, "asic": {"market_name": "AMD Instinct MI300X"},
+       "vram": {"size": {"value": 196592, "unit": "MB"}},
+       "partition": {"compute_partition": "SPX"}},
+      {"gpu": 1, "asic": {"market_name": "AMD Instinct MI300X"},
+       "partition": {"compute_partition": "CPX"}}])";
+  for (const std::string& text :
+       {std::string(kGpus), absl::StrCat("{\"gpu_data\": ", kGpus, "}")}) {
+    EXPECT_EQ(DetectFormat(text), InventoryFormat::kAmdSmiJson);
+    ASSERT_OK_AND_ASSIGN(const InventoryNode node, ParseAmdSmiJson(text));
+    EXPECT_THAT(
+        node.gpus,
+        ElementsAre(InventoryGpus{.name = "AMD Instinct MI300X", .count = 1},
+                    InventoryGpus{.name = "AMD Instinct MI300X partition CPX",
+                                  .count = 1}));
+    EXPECT_EQ(node.gpu_memory_bytes, 196592 * kMebibyteHere);
+  }
+  EXPECT_THAT(
+      ParseAmdSmiJson(R"([{"gpu": 0, "asic": {"vendor_id": "0x1002"}}])"),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("0 GPUs; expected the output of amd-smi static")));
 }
 
 TEST(DriverReportsTest, RefuseTextsWithoutGpus) {

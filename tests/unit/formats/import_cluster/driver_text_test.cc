@@ -182,6 +182,20 @@ TEST(AmdSmiTest, ReadsNameAndMemory) {
   EXPECT_EQ(DetectFormat(kText), InventoryFormat::kAmdSmi);
 }
 
+// Each part has the name of the whole GPU.
+TEST(AmdSmiTest, TellsPartitionsFromWholeGpus) {
+  ASSERT_OK_AND_ASSIGN(
+      const InventoryNode node,
+      ParseAmdSmi("GPU: 0\n    ASIC:\n        MARKET_NAME: MI300X\n"
+                  "    PARTITION:\n        COMPUTE_PARTITION: SPX\n"
+                  "GPU: 1\n    ASIC:\n        MARKET_NAME: MI300X\n"
+                  "    PARTITION:\n        COMPUTE_PARTITION: CPX\n"));
+  EXPECT_THAT(
+      node.gpus,
+      ElementsAre(InventoryGpus{.name = "MI300X", .count = 1},
+                  InventoryGpus{.name = "MI300X partition CPX", .count = 1}));
+}
+
 TEST(LspciTest, ReadsProductsWithAndWithoutNumbers) {
   constexpr char kText[] =
       "00:1f.0 ISA bridge: Intel Corporation C621 LPC Controller\n"

@@ -23,6 +23,13 @@ TEST(HintForTest, SaysWhatToPrintInstead) {
   Hints("NAME  NODE  DRIVER  POOL  AGE\n",
         "expected kubectl get resourceslices");
   Hints(R"({"nvidia.com/gpu.product": "NVIDIA-L4"})", "labels of a node alone");
+  Hints("    nvidia.com/gpu.product=NVIDIA-L4\n", "labels of a node alone");
+  Hints("allocatable:\n  nvidia.com/gpu: \"1\"\n", "a part of a node alone");
+  Hints("Name=gpu Type=h100 File=/dev/nvidia0\n",
+        "gres.conf; expected scontrol show node");
+  Hints(R"({"model_type": "llama"})", "a model; expected by --model");
+  Hints("tangram_cluster: 1\nname: c\n",
+        "a cluster file; expected after --cluster");
   Hints("NVIDIA-SMI has failed because it couldn't communicate\n",
         "cannot reach the driver");
   Hints("GPU: 0\n    KFD_ID: 63484\n", "expected amd-smi static");

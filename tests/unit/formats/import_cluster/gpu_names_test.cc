@@ -49,6 +49,11 @@ TEST(MatchGpuTest, ListsWhatElseANameMayMean) {
   EXPECT_THAT(MatchGpu("a100", 0).others, Contains("A100-40-PCIe"));
   EXPECT_THAT(MatchGpu("t4", 0).others, IsEmpty());
   EXPECT_THAT(MatchGpu("l4", 0).others, IsEmpty());  // L40S is another GPU.
+  // Without its memory, a card whose name is the beginning of another's.
+  EXPECT_TRUE(MatchGpu("GeForce RTX 2080", 0).is_beginning);
+  EXPECT_FALSE(MatchGpu("GeForce RTX 2080", 11264.0 * 1048576).is_beginning);
+  EXPECT_FALSE(MatchGpu("GeForce RTX 2080 Ti", 0).is_beginning);
+  EXPECT_FALSE(MatchGpu("h100", 0).is_beginning);
 }
 
 TEST(IsGpuSliceTest, KnowsMig) {
@@ -62,6 +67,17 @@ TEST(MatchGpuTest, KnowsNamesOfModulesAndServers) {
   EXPECT_EQ(TypeOf("AMD_Instinct_MI325_OAM"), "MI325X");
   EXPECT_EQ(TypeOf("MI300X-O"), "MI300X");
   EXPECT_EQ(TypeOf("rtxproserver6000"), "RTX-PRO-6000");
+}
+
+// As lspci and drivers name cards that differ in the module alone.
+TEST(MatchGpuTest, KnowsNamesOfPciIds) {
+  EXPECT_EQ(TypeOf("H200 SXM 141GB"), "H200");
+  EXPECT_EQ(TypeOf("H100L 94GB"), "H100-NVL");
+  EXPECT_EQ(TypeOf("GH200 120GB / 480GB"), "GH200");
+  EXPECT_EQ(TypeOf("HGX GB200"), "GB200");
+  EXPECT_EQ(TypeOf("A30 PCIe"), "A30");
+  EXPECT_EQ(TypeOf("Tesla V100-SXM3-32GB"), "V100-32");
+  EXPECT_EQ(TypeOf("Tesla V100 DGXS 16GB"), "V100-16-SXM2");
 }
 
 TEST(ProductInBracketsTest, LeavesOutTheChip) {

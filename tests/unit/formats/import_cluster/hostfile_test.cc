@@ -38,6 +38,8 @@ TEST(HostfileTest, NamesTheLineThatIsNone) {
 TEST(HostfileTest, IsNoOtherText) {
   EXPECT_FALSE(IsHostfile(""));
   EXPECT_FALSE(IsHostfile("a slots=8\nmodel_type: llama\n"));
+  // A hostfile with an error.
+  EXPECT_TRUE(IsHostfile("a slots=8\nb slots=x\n"));
 }
 
 }  // namespace

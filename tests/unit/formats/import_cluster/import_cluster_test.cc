@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/mutations.h"
@@ -212,6 +213,27 @@ TEST(ImportClusterTest, TakesTypesThatAreTold) {
   ASSERT_EQ(imported.skipped.size(), 1u);
   EXPECT_THAT(imported.skipped[0].why,
               HasSubstr("GPU odd is not in the catalogue"));
+}
+
+TEST(ImportClusterTest, OptionsThatFitNothingAreErrors) {
+  const auto expect = [](const ClusterImportOptions& options,
+                         const std::string& partitions,
+                         const std::string& message) {
+    const ClusterSource nodes{
+        .name = "n",
+        .text = absl::StrCat("NodeName=n1 Gres=gpu:t4:4 State=IDLE", partitions,
+                             "\n")};
+    EXPECT_THAT(ImportCluster({nodes}, options),
+                StatusIs(absl::StatusCode::kInvalidArgument, message));
+  };
+  expect({.gpu_types = {{"t4", "A1000-80"}}}, "",
+         "--gpu: t4=A1000-80; expected a type of tangram devices, or of the "
+         "file of --cluster; did you mean A100-80?");
+  expect({.partitions = {"dev", "nix"}}, " Partitions=all,dev",
+         "--partition: nix; expected one of all, dev");
+  expect({.partitions = {"nix"}}, "",
+         "--partition: nix; expected an inventory that names partitions: "
+         "scontrol show node");
 }
 
 TEST(ImportClusterTest, PlansMixedNodesWithTheStrongerGpus) {

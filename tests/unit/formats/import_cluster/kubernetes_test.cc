@@ -11,6 +11,7 @@
 namespace tangram {
 namespace {
 
+using ::tangram::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -167,6 +168,15 @@ TEST(ParseKubernetesNodesTest, ReadsResourceSlices) {
       ElementsAre(InventoryGpus{.name = "NVIDIA A100-SXM4-80GB", .count = 2},
                   InventoryGpus{.name = "MIG-1g.10gb", .count = 1}));
   EXPECT_DOUBLE_EQ(node.gpu_memory_bytes, 81920.0 * 1048576);
+}
+
+TEST(ParseKubernetesNodesTest, NamesTheDriversWhoseSlicesAreRead) {
+  EXPECT_THAT(
+      ParseKubernetesNodes(R"({"apiVersion": "v1", "kind": "ResourceSlice",
+                               "spec": {"driver": "gpu.example.com"}})"),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("no nodes; expected kubectl get nodes -o json, or -o "
+                         "yaml, or resource slices of gpu.nvidia.com, ")));
 }
 
 TEST(ParseKubernetesNodesTest, APartitionIsNoWholeGpu) {
