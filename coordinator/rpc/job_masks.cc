@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -61,8 +62,22 @@ absl::Status CheckListMask(const FieldMask& mask) {
                     "fields of a job but its request, which GetJob returns");
 }
 
-v1::Job ToProto(const Job& job, const Caller& caller, const FieldMask& mask) {
+absl::StatusOr<std::string> WaitsFor(JobStore& store, const Job& job) {
+  if (IsFinished(job.state) || job.attempts == 0) return "";
+  TANGRAM_ASSIGN_OR_RETURN(const JobPulse pulse, store.Pulse(job.id));
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<JobEvent> last,
+                           store.EventsAfter(job.id, pulse.last_event - 1));
+  v1::PlanProgress progress;
+  if (last.empty() || !progress.ParseFromString(last.back().progress)) {
+    return "";
+  }
+  return progress.waits_for();
+}
+
+v1::Job ToProto(const Job& job, const Caller& caller, const FieldMask& mask,
+                const std::string& waits_for) {
   v1::Job message = ToProto(job, caller);
+  message.set_waits_for(waits_for);
   if (NamesRequest(mask)) {
     message.mutable_request()->ParseFromString(job.request);
   }

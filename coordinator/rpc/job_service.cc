@@ -102,7 +102,9 @@ class JobService : public RawJobs {
           TANGRAM_ASSIGN_OR_RETURN(const std::string id,
                                    JobIdOf(get.job_id(), caller));
           TANGRAM_ASSIGN_OR_RETURN(const Job job, parts_.store.Get(id));
-          return ToProto(job, caller, get.read_mask());
+          TANGRAM_ASSIGN_OR_RETURN(const std::string waits_for,
+                                   WaitsFor(parts_.store, job));
+          return ToProto(job, caller, get.read_mask(), waits_for);
         });
   }
 

@@ -65,7 +65,10 @@ class WaitCall : public grpc::ServerUnaryReactor,
     if (!IsFinished(pulse->state) && now_s_() < order_.until_s) return;
     const absl::StatusOr<Job> job = parts_.store.Get(order_.job_id);
     if (!job.ok()) return End(job.status(), nullptr);
-    const v1::Job message = ToProto(*job, order_.caller, order_.mask);
+    const absl::StatusOr<std::string> waits_for = WaitsFor(parts_.store, *job);
+    if (!waits_for.ok()) return End(waits_for.status(), nullptr);
+    const v1::Job message =
+        ToProto(*job, order_.caller, order_.mask, *waits_for);
     End(absl::OkStatus(), &message);
   }
 
