@@ -79,7 +79,7 @@ class WaitCall : public grpc::ServerUnaryReactor,
       if (std::exchange(has_ended_, true)) return;
     }
     if (job != nullptr) response_ = SerializeMessage(*job);
-    Finish(ToGrpc(status));
+    Finish(ToGrpc(WithJobName(status, order_.job_id, order_.caller)));
   }
 
   const WatchJobParts parts_;
