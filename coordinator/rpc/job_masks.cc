@@ -85,7 +85,8 @@ v1::Job ToProto(const Job& job, const Caller& caller, const FieldMask& mask,
   return message;
 }
 
-absl::StatusOr<JobChanges> ChangesOf(const v1::UpdateJobRequest& message) {
+absl::StatusOr<JobChanges> ChangesOf(const v1::UpdateJobRequest& message,
+                                     double now_s) {
   JobChanges changes;
   const v1::Job& job = message.job();
   for (const std::string& path : message.update_mask().paths()) {
@@ -107,7 +108,15 @@ absl::StatusOr<JobChanges> ChangesOf(const v1::UpdateJobRequest& message) {
                         "priority, labels, keep_s or deadline_s");
     }
   }
-  if (message.update_mask().paths().empty()) {
+  if (message.has_timeout_s()) {
+    TANGRAM_RETURN_IF_ERROR(CheckJobTime("timeout_s", message.timeout_s()));
+    if (changes.deadline_s.has_value()) {
+      return FieldError("timeout_s", message.timeout_s(),
+                        "no deadline_s beside it");
+    }
+    changes.deadline_s =
+        message.timeout_s() > 0 ? now_s + message.timeout_s() : 0;
+  } else if (message.update_mask().paths().empty()) {
     return FieldError("update_mask", "missing",
                       "priority, labels, keep_s or deadline_s");
   }

@@ -42,8 +42,9 @@ void ApplyReadMask(const google::protobuf::FieldMask& mask, v1::Job& job);
 // Whether a mask names the request of a job, which is only then returned.
 bool NamesRequest(const google::protobuf::FieldMask& mask);
 
-// Returns the changes that a request asks for.
-absl::StatusOr<JobChanges> ChangesOf(const v1::UpdateJobRequest& message);
+// Returns the changes that a request asks for at `now_s`, since 1970.
+absl::StatusOr<JobChanges> ChangesOf(const v1::UpdateJobRequest& message,
+                                     double now_s);
 
 }  // namespace tangram
 

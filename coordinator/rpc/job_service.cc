@@ -134,7 +134,8 @@ class JobService : public RawJobs {
                const Caller& caller) -> absl::StatusOr<v1::Job> {
           TANGRAM_ASSIGN_OR_RETURN(const std::string id,
                                    JobIdOf(update.job().job_id(), caller));
-          TANGRAM_ASSIGN_OR_RETURN(const JobChanges changes, ChangesOf(update));
+          TANGRAM_ASSIGN_OR_RETURN(const JobChanges changes,
+                                   ChangesOf(update, parts_.unix_now_s()));
           TANGRAM_ASSIGN_OR_RETURN(const Job job,
                                    parts_.store.Update(id, changes));
           parts_.on_changed();

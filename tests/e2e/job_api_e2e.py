@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 import unittest
+import unittest.mock
 
 import harness
 from daemons import BIN, Coordinator, Worker
@@ -267,6 +268,12 @@ class ClientTest(ApiTest):
                                 deadline_s=0)
         self.assertEqual((changed.priority, changed.labels, changed.deadline_s),
                          (5, {"run": "8"}, None))
+        # A wrong clock of the caller changes nothing.
+        clock = unittest.mock.Mock(wraps=time, time=lambda: 0)
+        with unittest.mock.patch("tangram_client.client.time", clock):
+            changed = client.update("a", deadline_s=500)
+        self.assertGreater(changed.deadline_s, time.time() + 400)
+        client.update("a", deadline_s=0)
         only = client.get("a", fields=["state", "labels"])
         self.assertEqual((only.job_id, only.labels), ("", {"run": "8"}))
         self.assertIsNone(client.get("a", fields=["labels"]).state)
