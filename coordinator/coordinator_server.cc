@@ -185,6 +185,7 @@ class Server : public CoordinatorServer {
              .max_run_s = options.max_job_s,
              .max_wait_s = options.max_job_wait_s,
              .unix_now_s = UnixSeconds,
+             .waiting_progress = WaitingProgress,
              .work = PlanJobs({.pool = pool_,
                                .metrics = metrics_,
                                .turns = turns_,

@@ -1,5 +1,4 @@
 // The commands that cancel, change, delete and wait for jobs.
-#include <chrono>
 #include <optional>
 #include <string>
 
@@ -21,12 +20,6 @@ void PrintState(const v1::Job& job, Console& console) {
   console.out << "job " << job.job_id() << ": " << JobStateText(job) << "\n";
 }
 
-double UnixNowS() {
-  return std::chrono::duration<double>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
 absl::StatusOr<v1::UpdateJobRequest> UpdateOf(const UpdateJobOptions& options) {
   v1::UpdateJobRequest update;
   v1::Job& job = *update.mutable_job();
@@ -41,16 +34,14 @@ absl::StatusOr<v1::UpdateJobRequest> UpdateOf(const UpdateJobOptions& options) {
     mask.add_paths("labels");
   }
   if (options.deadline_s.has_value()) {
-    if (*options.deadline_s > 0) {
-      job.set_deadline_s(UnixNowS() + *options.deadline_s);
-    }
-    mask.add_paths("deadline_s");
+    // By the clock of the service: this one may be wrong.
+    update.set_timeout_s(*options.deadline_s);
   }
   if (options.keep_days.has_value()) {
     job.set_keep_s(*options.keep_days * kDayOfJobsS);
     mask.add_paths("keep_s");
   }
-  if (mask.paths().empty()) {
+  if (mask.paths().empty() && !update.has_timeout_s()) {
     return absl::InvalidArgumentError(
         "job update: nothing to change; expected --priority, --label, "
         "--clear-labels, --deadline or --keep-days");

@@ -36,7 +36,7 @@ void PrintJobs(const std::vector<v1::Job>& jobs, Console& console) {
                   job.priority() == 0 ? "" : absl::StrCat(job.priority()),
                   JobTimeText(job), JobTookText(job),
                   job.attempts() < 2 ? "" : absl::StrCat(job.attempts()),
-                  JobLabelsText(job), job.error().message()});
+                  JobLabelsText(job), JobTroubleText(job)});
   }
   console.out << table.ToString();
 }

@@ -22,7 +22,8 @@ void PrintJobsAsJson(absl::Span<const v1::Job> jobs, Console& console) {
                     {"state", JobStateText(job)},
                     {"priority", job.priority()},
                     {"attempts", job.attempts()},
-                    {"error", job.error().message()}});
+                    {"error", job.error().message()},
+                    {"waits_for", job.waits_for()}});
   }
   PrintJson({{"format_version", "tangram.jobs/v1"}, {"jobs", list}}, console);
 }

@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "common/base/format.h"
@@ -36,6 +37,11 @@ std::string JobTimeText(const v1::Job& job) {
 std::string JobTookText(const v1::Job& job) {
   if (job.started_s() == 0 || job.finished_s() == 0) return "";
   return FormatSeconds(job.finished_s() - job.started_s());
+}
+
+std::string JobTroubleText(const v1::Job& job) {
+  if (job.waits_for().empty()) return job.error().message();
+  return absl::StrCat("waits: ", job.waits_for());
 }
 
 std::string JobLabelsText(const v1::Job& job) {

@@ -12,6 +12,8 @@ std::string JobStateText(const v1::Job& job);   // "being cancelled"
 std::string JobTimeText(const v1::Job& job);    // Submission, in local time.
 std::string JobLabelsText(const v1::Job& job);  // "run=7 team=vision"
 std::string JobTookText(const v1::Job& job);    // Empty if it has not ended.
+// Its error, or what it waits for.
+std::string JobTroubleText(const v1::Job& job);
 
 }  // namespace tangram
 

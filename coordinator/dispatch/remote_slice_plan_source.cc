@@ -62,6 +62,7 @@ class PooledSource : public RemoteSlicePlanSource {
 
   int64_t cache_hits() const override { return cache_hits_; }
   const absl::Status& failure() const override { return failure_; }
+  bool failed_unproven() const override { return failed_unproven_; }
 
  private:
   static void Move(ModelSlice& slice, int distance) {
@@ -85,10 +86,13 @@ class PooledSource : public RemoteSlicePlanSource {
                                      const std::vector<Query>& queries,
                                      const Progress& progress) {
     if (hooks_.on_wait) hooks_.on_wait();
-    absl::StatusOr<WorkerPool::BatchResult> result = pool_.Run(
-        adapter_, context, queries,
-        {.progress = progress, .should_stop = should_stop_, .log = log_},
-        share_);
+    absl::StatusOr<WorkerPool::BatchResult> result =
+        pool_.Run(adapter_, context, queries,
+                  {.progress = progress,
+                   .should_stop = should_stop_,
+                   .log = log_,
+                   .failed_unproven = &failed_unproven_},
+                  share_);
     if (hooks_.on_resume) hooks_.on_resume();
     if (!result.ok()) {
       // A caller that stops is no failure.
@@ -112,6 +116,7 @@ class PooledSource : public RemoteSlicePlanSource {
   const WaitHooks hooks_;
   int64_t cache_hits_ = 0;
   absl::Status failure_;
+  bool failed_unproven_ = false;
 };
 
 }  // namespace

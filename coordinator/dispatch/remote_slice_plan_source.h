@@ -18,6 +18,8 @@ class RemoteSlicePlanSource : public SlicePlanSource {
   virtual int64_t cache_hits() const = 0;
   // The last error of the workers. OK: none so far.
   virtual const absl::Status& failure() const = 0;
+  // Whether it comes only from workers that never gave a right answer.
+  virtual bool failed_unproven() const = 0;
 };
 
 // Called before and after a plan waits for workers. Each may be null.

@@ -60,6 +60,9 @@ struct WorkQueueOptions {
 struct BatchShare {
   std::string key;   // The tenant, for example.
   int priority = 0;  // Clamped to -5 … 5.
+  // The caller tries again later: what only workers say that never gave a right
+  // answer, and the lack of a parallelizer, are kUnavailable to it.
+  bool may_wait = false;
 
   double weight() const;  // 2^priority.
 };

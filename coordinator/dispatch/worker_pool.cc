@@ -283,7 +283,12 @@ absl::StatusOr<WorkerPool::BatchResult> WorkerPool::Run(
     Abandon(batch, waiter);
   }
   if (!status.ok()) return status;
-  if (waiter.Failed()) return waiter.slots[waiter.prefix]->status();
+  if (waiter.Failed()) {
+    if (observer.failed_unproven != nullptr) {
+      *observer.failed_unproven = waiter.unproven.count(waiter.prefix) > 0;
+    }
+    return waiter.slots[waiter.prefix]->status();
+  }
   result.answers.reserve(waiter.slots.size());
   for (auto& slot : waiter.slots) result.answers.push_back(**std::move(slot));
   return result;
@@ -514,8 +519,10 @@ void WorkerPool::Finish(TaskId id, absl::StatusOr<Answer> answer) {
   in_flight_.erase(task.key);
   disputed_.erase(id);
   bool finished = false;
+  const bool is_unproven = !answer.ok() && IsUnproven(task);
   for (size_t i = 0; i < task.waiting.size(); ++i) {
     const auto& [waiter, slot] = task.waiting[i];
+    if (is_unproven) waiter->unproven.insert(slot);
     if (waiter->log != nullptr) {
       waiter->log->OnQuery({.id = id,
                             .adapter = task.asked->adapter,

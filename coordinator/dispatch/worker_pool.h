@@ -51,6 +51,9 @@ struct BatchObserver {
   // Polled; the batch ends once it returns true.
   std::function<bool()> should_stop;
   QueryLog* log = nullptr;
+  // Set if the batch fails with an error that comes only from workers which
+  // never gave a right answer.
+  bool* failed_unproven = nullptr;
 };
 
 // Receives events of queries and workers, for metrics. Same rules as for
@@ -274,7 +277,8 @@ class WorkerPool {
     std::vector<std::optional<absl::StatusOr<Answer>>> slots;
     QueryLog* log = nullptr;
     int num_done = 0;
-    size_t prefix = 0;  // All slots before this one hold answers.
+    size_t prefix = 0;          // All slots before this one hold answers.
+    std::set<size_t> unproven;  // Slots with an error of unproven workers.
 
     bool Failed() const;
     bool Finished() const { return prefix == slots.size() || Failed(); }
@@ -444,6 +448,11 @@ class WorkerPool {
   // by a worker that joins.
   bool AwaitsNewcomers(const Task& task) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool HasProven(const std::set<WorkerIdentity>& sources) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns whether all sources that failed to answer the query never answered
+  // any.
+  bool IsUnproven(const Task& task) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Notes that a single source says that an adapter does not know a model.
   void NoteLoneVerdict(const Task& task) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Changes OfferedAdapters if the worker may contradict a lone verdict, so

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -225,10 +226,23 @@ void WorkerPool::WithdrawVerdicts(const WorkerIdentity& worker) {
 bool WorkerPool::AwaitsNewcomers(const Task& task) const {
   const double since_s = options_.now_s() - options_.newcomers_wait_s;
   return last_join_s_ > since_s && task.first_rejected_s > since_s &&
-         std::none_of(task.rejected.begin(), task.rejected.end(),
-                      [this](const WorkerIdentity& worker) {
-                        return queue_.sources().HasAnswered(worker);
-                      });
+         !HasProven(task.rejected);
+}
+
+bool WorkerPool::HasProven(const std::set<WorkerIdentity>& sources) const {
+  return std::any_of(sources.begin(), sources.end(),
+                     [this](const WorkerIdentity& source)
+                         ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+                           return queue_.sources().HasAnswered(source);
+                         });
+}
+
+// Losses alone end a query too; beside a failure they say nothing.
+bool WorkerPool::IsUnproven(const Task& task) const {
+  if (!task.rejected.empty()) return !HasProven(task.rejected);
+  std::set<WorkerIdentity> lost;
+  for (const auto& [identity, loss] : task.losses) lost.insert(identity);
+  return !HasProven(lost);
 }
 
 // Plans leave out an adapter that does not know the model, and are kept.

@@ -257,6 +257,26 @@ bool JobRunner::WaitsForWorkers(const Job& job,
          options_.unix_now_s() - job.submitted_s < options_.max_wait_s;
 }
 
+// Returns how long a job waits before it asks for workers again. It costs a job
+// no more than a part of the time that it has waited already.
+double JobRunner::RetryDelayS(const Job& job) const {
+  constexpr double kPartOfWait = 1. / 8;
+  const double waited_s = options_.unix_now_s() - job.submitted_s;
+  return std::clamp(kPartOfWait * waited_s, options_.retry_s,
+                    options_.max_retry_s);
+}
+
+// Appends the reason to the progress of the job, which outlives this process
+// and is seen by all coordinators.
+void JobRunner::TellWhyItWaits(const Running& running,
+                               const absl::Status& why) {
+  if (!options_.waiting_progress) return;
+  const JobLease lease = LeaseFor(running);
+  const std::string progress = options_.waiting_progress(why);
+  // If this fails, the log still tells.
+  store_.AppendEvent(lease, progress).IgnoreError();
+}
+
 // Renews the leases of all running jobs. Marks jobs as lost whose lease has
 // another owner, or has ended while the store failed. Returns false if the
 // store failed.
@@ -368,8 +388,11 @@ void JobRunner::RunJob(const Job& job, Running& running) {
     }
     if (!was_cancelled && WaitsForWorkers(job, result.status())) {
       is_ended = true;
-      delay_s = stopping_ ? 0 : options_.retry_s;
+      delay_s = stopping_ ? 0 : RetryDelayS(job);
     }
+  }
+  if (is_ended && delay_s > kBehindOthersS) {
+    TellWhyItWaits(running, result.status());
   }
   if (is_lost) {
     Note(true, "job lost", job.id, absl::OkStatus());

@@ -56,11 +56,15 @@ struct JobRunnerOptions {
   // A job that ran for so long in all fails; 0: no limit.
   double max_run_s = 0;
   // A job whose work returns kUnavailable, because no worker can do it, is put
-  // back for `retry_s` seconds, until it has waited for `max_wait_s` since it
-  // was submitted; 0: it fails at once.
+  // back until it has waited for `max_wait_s` since it was submitted; 0: it
+  // fails at once. Each time it waits for an eighth of the time since its
+  // submission, at least `retry_s` and at most `max_retry_s` seconds.
   double max_wait_s = 0;
   double retry_s = 5;
+  double max_retry_s = 60;
   std::function<double()> unix_now_s;  // Since 1970; only for max_wait_s.
+  // Returns the progress that tells why a job waits. Null: nothing does.
+  std::function<std::string(const absl::Status& why)> waiting_progress;
   JobWork work;
   // Returns whether the runner can make progress with a job. If not, it leaves
   // jobs to others that share the store. Called from any thread.
@@ -116,6 +120,8 @@ class JobRunner {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void PutOneBack();
   bool WaitsForWorkers(const Job& job, const absl::Status& status) const;
+  double RetryDelayS(const Job& job) const;
+  void TellWhyItWaits(const Running& running, const absl::Status& why);
   bool RenewLeases();
   absl::StatusOr<std::string> Result(const Job& job, Running& running);
   void RunJob(const Job& job, Running& running);

@@ -52,7 +52,7 @@ void PlanCache::Insert(const PlanScope& scope, const Digest& request,
   const auto bytes = static_cast<int64_t>(answer.Length()) + kOverheadBytes;
   const MutexLock lock(mutex_);
   if (era != era_) return;
-  answers_.Insert(key, answer, bytes);
+  answers_.Insert(scope.owner, key, answer, bytes);
 }
 
 void PlanCache::Clear() {

@@ -10,7 +10,7 @@
 #include "absl/base/thread_annotations.h"
 #include "common/digest/sha256.h"
 #include "common/sync/mutex.h"
-#include "coordinator/dispatch/lru_cache.h"
+#include "coordinator/planning/fair_cache.h"
 
 namespace tangram {
 
@@ -18,6 +18,7 @@ namespace tangram {
 struct PlanScope {
   Digest adapters;     // WorkerPool::OfferedAdapters at the time of planning.
   std::string tenant;  // Tenant whose answers may be returned; empty: all.
+  std::string owner;   // Tenant that a new answer counts for; not in the key.
 };
 
 // Returns the name of a request, the SHA-256 digest of its bytes. Nobody can
@@ -26,7 +27,9 @@ Digest RequestName(const grpc::ByteBuffer& request);
 
 // Answers to planning requests in wire format, so that repeating a request
 // costs no more than the network. Finds them by the name of the request in its
-// scope, so a large request takes no room. Thread-safe.
+// scope, so a large request takes no room. Answers count for the tenant that
+// first got them, and no tenant evicts what is within the share of another; see
+// FairCache. Thread-safe.
 class PlanCache {
  public:
   explicit PlanCache(int64_t max_bytes) : answers_(max_bytes) {}
@@ -53,7 +56,7 @@ class PlanCache {
  private:
   mutable Mutex mutex_;
   int64_t era_ ABSL_GUARDED_BY(mutex_) = 0;
-  LruCache<Digest, grpc::ByteBuffer> answers_ ABSL_GUARDED_BY(mutex_);
+  FairCache<Digest, grpc::ByteBuffer> answers_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace tangram

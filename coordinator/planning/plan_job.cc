@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/printable_text.h"
 #include "common/base/status_macros.h"
 #include "common/obs/clocks.h"
 #include "tangram/v1/planner_service.pb.h"
@@ -71,9 +72,19 @@ JobWork PlanJobs(const PlanningParts& parts, TraceStore& traces) {
              .should_stop = should_stop,
              .why_stopped = [] { return absl::CancelledError("stopped"); },
              .tracer = tracer.get(),
-             .share = {.key = job.share_key, .priority = job.priority}}));
+             .share = {.key = job.share_key,
+                       .priority = job.priority,
+                       .may_wait = true}}));
     return ToProto(file).SerializeAsString();
   };
+}
+
+// Whoever sees the job reads it, and workers wrote parts of it.
+std::string WaitingProgress(const absl::Status& why) {
+  constexpr size_t kMaxReasonBytes = 500;
+  v1::PlanProgress progress;
+  progress.set_waits_for(PrintableText(why.message(), kMaxReasonBytes));
+  return progress.SerializeAsString();
 }
 
 }  // namespace tangram

@@ -13,6 +13,9 @@ namespace tangram {
 // the work.
 JobWork PlanJobs(const PlanningParts& parts, TraceStore& traces);
 
+// Returns a serialised tangram.v1.PlanProgress that tells why a job waits.
+std::string WaitingProgress(const absl::Status& why);
+
 }  // namespace tangram
 
 #endif  // TANGRAM_COORDINATOR_PLANNING_PLAN_JOB_H_

@@ -64,6 +64,18 @@ struct Members {
     return it == adapters.end() ? nullptr : &*it;
   }
 
+  // Returns whether other workers than those that failed may answer: all of
+  // them, or one if the caller `names_none`, never gave a right answer.
+  bool FailedUnproven(bool names_none) const {
+    bool has_proven = false;
+    bool has_unproven = false;
+    for (const auto& source : sources) {
+      if (source->failure().ok()) continue;
+      (source->failed_unproven() ? has_unproven : has_proven) = true;
+    }
+    return has_unproven && (names_none || !has_proven);
+  }
+
   // Returns the adapter whose workers caused the error of a plan. Empty: none.
   std::optional<UnfitAdapter> CauseOf(const absl::Status& error) const {
     std::optional<UnfitAdapter> cause;
@@ -100,9 +112,15 @@ absl::StatusOr<Members> FindMembers(WorkerPool& pool, const std::string& list,
     TANGRAM_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                              SplitParallelizerList(list));
     for (const std::string& name : names) {
-      TANGRAM_ASSIGN_OR_RETURN(AdapterInfo adapter,
-                               pool.FindAdapter(name, should_stop, unfit));
-      found.adapters.push_back(std::move(adapter.id));
+      absl::StatusOr<AdapterInfo> adapter =
+          pool.FindAdapter(name, should_stop, unfit);
+      // It is unknown until its first worker joins.
+      if (share.may_wait && absl::IsInvalidArgument(adapter.status())) {
+        return absl::UnavailableError(absl::StrCat(
+            "no worker has offered it yet: ", adapter.status().message()));
+      }
+      TANGRAM_RETURN_IF_ERROR(adapter.status());
+      found.adapters.push_back(std::move(adapter->id));
     }
   }
   for (const AdapterId& id : found.adapters) {
@@ -163,6 +181,17 @@ struct Outcome {
   Members members;
 };
 
+// Returns what a plan ends with that failed with `error`. Workers that nobody
+// knows yet may be at fault, so whoever may wait is told to.
+absl::Status EndOf(const absl::Status& error, bool failed_unproven,
+                   const BatchShare& share) {
+  if (!failed_unproven || !share.may_wait || absl::IsResourceExhausted(error)) {
+    return error;
+  }
+  return absl::UnavailableError(absl::StrCat(
+      "only workers that never gave a right answer say: ", error.message()));
+}
+
 // Plans until no adapter fails that could be replaced or left out. Each round
 // has one adapter less, and answers of the others are cached. If all fail, the
 // error is that of the first.
@@ -172,6 +201,7 @@ absl::StatusOr<Outcome> PlanWithFitMembers(
     const BatchShare& share, const WaitHooks& hooks) {
   std::vector<UnfitAdapter> unfit;
   absl::Status first_error;
+  const bool names_none = NamesNone(order.parallelizer);
   while (true) {
     const std::set<AdapterId> unfit_ids = IdsOf(unfit);
     absl::StatusOr<Members> members;
@@ -205,11 +235,13 @@ absl::StatusOr<Outcome> PlanWithFitMembers(
     if (!cause.has_value() || absl::IsCancelled(result.status())) {
       return result.status();
     }
-    if (unfit.empty()) first_error = result.status();
+    if (unfit.empty()) {
+      first_error =
+          EndOf(result.status(), members->FailedUnproven(names_none), share);
+    }
     const std::string name = cause->id.name;
     unfit.push_back(*std::move(cause));
-    const bool may_leave_out =
-        NamesNone(order.parallelizer) && members->members.size() > 1;
+    const bool may_leave_out = names_none && members->members.size() > 1;
     if (!may_leave_out && !pool.IsOffered(name, IdsOf(unfit))) {
       return first_error;
     }

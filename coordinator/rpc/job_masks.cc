@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -61,8 +62,22 @@ absl::Status CheckListMask(const FieldMask& mask) {
                     "fields of a job but its request, which GetJob returns");
 }
 
-v1::Job ToProto(const Job& job, const Caller& caller, const FieldMask& mask) {
+absl::StatusOr<std::string> WaitsFor(JobStore& store, const Job& job) {
+  if (IsFinished(job.state) || job.attempts == 0) return "";
+  TANGRAM_ASSIGN_OR_RETURN(const JobPulse pulse, store.Pulse(job.id));
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<JobEvent> last,
+                           store.EventsAfter(job.id, pulse.last_event - 1));
+  v1::PlanProgress progress;
+  if (last.empty() || !progress.ParseFromString(last.back().progress)) {
+    return "";
+  }
+  return progress.waits_for();
+}
+
+v1::Job ToProto(const Job& job, const Caller& caller, const FieldMask& mask,
+                const std::string& waits_for) {
   v1::Job message = ToProto(job, caller);
+  message.set_waits_for(waits_for);
   if (NamesRequest(mask)) {
     message.mutable_request()->ParseFromString(job.request);
   }
@@ -70,7 +85,8 @@ v1::Job ToProto(const Job& job, const Caller& caller, const FieldMask& mask) {
   return message;
 }
 
-absl::StatusOr<JobChanges> ChangesOf(const v1::UpdateJobRequest& message) {
+absl::StatusOr<JobChanges> ChangesOf(const v1::UpdateJobRequest& message,
+                                     double now_s) {
   JobChanges changes;
   const v1::Job& job = message.job();
   for (const std::string& path : message.update_mask().paths()) {
@@ -92,7 +108,15 @@ absl::StatusOr<JobChanges> ChangesOf(const v1::UpdateJobRequest& message) {
                         "priority, labels, keep_s or deadline_s");
     }
   }
-  if (message.update_mask().paths().empty()) {
+  if (message.has_timeout_s()) {
+    TANGRAM_RETURN_IF_ERROR(CheckJobTime("timeout_s", message.timeout_s()));
+    if (changes.deadline_s.has_value()) {
+      return FieldError("timeout_s", message.timeout_s(),
+                        "no deadline_s beside it");
+    }
+    changes.deadline_s =
+        message.timeout_s() > 0 ? now_s + message.timeout_s() : 0;
+  } else if (message.update_mask().paths().empty()) {
     return FieldError("update_mask", "missing",
                       "priority, labels, keep_s or deadline_s");
   }

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "coordinator/auth/caller.h"
 
@@ -16,6 +17,11 @@ absl::StatusOr<std::string> JobIdOf(const std::string& name,
 
 // Returns the name by which `caller` can ask for the job of this id.
 std::string JobNameFor(const std::string& job_id, const Caller& caller);
+
+// Returns an error about the job of this id with the name by which `caller` can
+// ask for it, in place of the id.
+absl::Status WithJobName(const absl::Status& status, const std::string& job_id,
+                         const Caller& caller);
 
 }  // namespace tangram
 

@@ -65,6 +65,13 @@ absl::Status OtherRequest(const std::string& name, const Job& kept,
       differences, "; expected a new id"));
 }
 
+absl::Status OtherSettings(const std::string& name,
+                           const std::string& differences) {
+  return absl::AlreadyExistsError(
+      absl::StrCat("job_id: \"", name, "\" has other settings: ", differences,
+                   "; expected those, a change by UpdateJob, or a new id"));
+}
+
 class JobService : public RawJobs {
  public:
   explicit JobService(const JobServiceParts& parts) : parts_(parts) {}
@@ -83,7 +90,7 @@ class JobService : public RawJobs {
                          memory = std::make_shared<MemoryBudget::Share>(
                              *std::move(memory))](const Caller& caller) {
       absl::StatusOr<Job> job = Read(*request, *memory);
-      if (job.ok()) job = Submit(*std::move(job), caller.tenant);
+      if (job.ok()) job = Submit(*std::move(job), caller);
       if (!job.ok()) return job.status();
       parts_.on_changed();
       *response = SerializeMessage(ToProto(*job, caller));
@@ -102,7 +109,9 @@ class JobService : public RawJobs {
           TANGRAM_ASSIGN_OR_RETURN(const std::string id,
                                    JobIdOf(get.job_id(), caller));
           TANGRAM_ASSIGN_OR_RETURN(const Job job, parts_.store.Get(id));
-          return ToProto(job, caller, get.read_mask());
+          TANGRAM_ASSIGN_OR_RETURN(const std::string waits_for,
+                                   WaitsFor(parts_.store, job));
+          return ToProto(job, caller, get.read_mask(), waits_for);
         });
   }
 
@@ -125,7 +134,8 @@ class JobService : public RawJobs {
                const Caller& caller) -> absl::StatusOr<v1::Job> {
           TANGRAM_ASSIGN_OR_RETURN(const std::string id,
                                    JobIdOf(update.job().job_id(), caller));
-          TANGRAM_ASSIGN_OR_RETURN(const JobChanges changes, ChangesOf(update));
+          TANGRAM_ASSIGN_OR_RETURN(const JobChanges changes,
+                                   ChangesOf(update, parts_.unix_now_s()));
           TANGRAM_ASSIGN_OR_RETURN(const Job job,
                                    parts_.store.Update(id, changes));
           parts_.on_changed();
@@ -251,11 +261,14 @@ class JobService : public RawJobs {
     }
   }
   // Names the job in errors that are about one.
-  static absl::Status AboutJob(absl::Status status, const std::string& name) {
+  static absl::Status AboutJob(absl::Status status, const std::string& name,
+                               const Caller& caller) {
     const bool is_about_it =
         absl::IsNotFound(status) || absl::IsAlreadyExists(status) ||
         absl::IsFailedPrecondition(status) || absl::IsDataLoss(status);
     if (!is_about_it || name.empty()) return status;
+    const absl::StatusOr<std::string> id = JobIdOf(name, caller);
+    if (id.ok()) status = WithJobName(status, *id, caller);
     return WithResource(std::move(status), "tangram.v1.Job", name);
   }
 
@@ -333,12 +346,13 @@ class JobService : public RawJobs {
                          task = std::move(task)](const Caller& caller) {
       const auto answer = task(request, caller);
       if (answer.ok()) response = SerializeMessage(*answer);
-      return AboutJob(answer.status(), NameIn(request));
+      return AboutJob(answer.status(), NameIn(request), caller);
     });
   }
 
-  absl::StatusOr<Job> Submit(Job job, const std::string& tenant) {
+  absl::StatusOr<Job> Submit(Job job, const Caller& caller) {
     const std::string name = job.id;
+    const std::string& tenant = caller.tenant;
     job.id = JobId(tenant, job.id);
     job.share_key = tenant;
     // Keeps two calls at once from both taking the last place.
@@ -350,11 +364,15 @@ class JobService : public RawJobs {
     absl::StatusOr<Job> submitted = parts_.store.Submit(job);
     if (absl::IsAlreadyExists(submitted.status())) {
       TANGRAM_ASSIGN_OR_RETURN(const Job other, parts_.store.Get(job.id));
-      return AboutJob(OtherRequest(name, other, job), name);
+      return AboutJob(OtherRequest(name, other, job), name, caller);
     }
     TANGRAM_ASSIGN_OR_RETURN(Job kept, std::move(submitted));
     // Whoever does not wait for the job must learn that it will never run.
     if (absl::IsDataLoss(kept.error)) return kept.error;
+    if (const std::string other = SettingDifferences(kept, job);
+        !other.empty()) {
+      return AboutJob(OtherSettings(name, other), name, caller);
+    }
     return kept;
   }
 

@@ -111,11 +111,14 @@ void SetResult(const std::string& result, v1::Job& message) {
 
 absl::Status CheckJobId(absl::string_view id) {
   const bool is_good = !id.empty() && id.size() <= kMaxIdLength &&
-                       std::all_of(id.begin(), id.end(), IsIdCharacter);
+                       std::all_of(id.begin(), id.end(), IsIdCharacter) &&
+                       id != "." && id != "..";
   if (is_good) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "job_id: \"", id.substr(0, kMaxIdLength), "\"; expected 1 to ",
-      kMaxIdLength, " letters, digits, dots, underscores and hyphens"));
+  return FieldError(
+      "job_id", absl::StrCat("\"", Shown(id), "\""),
+      absl::StrCat("1 to ", kMaxIdLength,
+                   " letters, digits, dots, underscores and hyphens, but not "
+                   "\".\" or \"..\", which paths drop"));
 }
 
 absl::Status CheckJobTime(absl::string_view field, double time_s) {
@@ -157,6 +160,7 @@ absl::StatusOr<Job> FromProto(const v1::SubmitJobRequest& message, double now_s,
   Job job{.id = message.job_id(),
           .request = message.request().SerializeAsString(),
           .priority = message.priority(),
+          .submitted_s = now_s,
           .keep_s = message.keep_s(),
           .webhook = message.webhook()};
   TANGRAM_ASSIGN_OR_RETURN(job.labels, CheckedLabels(message.labels()));

@@ -20,7 +20,8 @@ class SubmitJobRequest;
 
 namespace tangram {
 
-// Checks that an id has 1 to 128 letters, digits and "._-".
+// Checks that an id has 1 to 128 letters, digits and "._-", and is not "." or
+// "..", which addresses drop.
 absl::Status CheckJobId(absl::string_view id);
 
 // Checks a time in seconds: 0 to ten years.

@@ -29,6 +29,7 @@ absl::Status PlanningCaller::Admit(const PlannerServiceParts& parts,
   absl::StrAppend(&name, PeerOf(context));
   tenant = caller.tenant;
   if (!parts.share_answers) scope.tenant = tenant;
+  scope.owner = tenant;
   TANGRAM_ASSIGN_OR_RETURN(place, parts.quota.BeginCall(tenant));
   return absl::OkStatus();
 }

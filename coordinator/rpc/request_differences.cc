@@ -4,6 +4,8 @@
 #include <google/protobuf/util/message_differencer.h>
 
 #include <algorithm>
+#include <cmath>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -99,6 +101,11 @@ class Differences : public MessageDifferencer::Reporter {
   std::vector<std::string> texts_;
 };
 
+std::string TextOfLabels(const Job& job) {
+  return absl::StrCat(
+      "{", absl::StrJoin(job.labels, ", ", absl::PairFormatter("=")), "}");
+}
+
 }  // namespace
 
 std::string RequestDifferences(absl::string_view kept, absl::string_view now) {
@@ -113,6 +120,35 @@ std::string RequestDifferences(absl::string_view kept, absl::string_view now) {
   differencer.ReportDifferencesTo(&differences);
   differencer.Compare(before, after);
   return differences.Text();
+}
+
+std::string SettingDifferences(const Job& kept, const Job& asked) {
+  constexpr double kSameS = 60;
+  std::vector<std::string> texts;
+  const auto compare = [&](absl::string_view field, const std::string& before,
+                           const std::string& now) {
+    if (before == now) return;
+    texts.push_back(
+        absl::StrCat(field, " (", PrintableText(before, kMaxValueBytes),
+                     ", now ", PrintableText(now, kMaxValueBytes), ")"));
+  };
+  const auto timeout_of = [](const Job& job) {
+    return job.deadline_s > 0 ? job.deadline_s - job.submitted_s : 0;
+  };
+  compare("priority", absl::StrCat(kept.priority),
+          absl::StrCat(asked.priority));
+  compare("labels", TextOfLabels(kept), TextOfLabels(asked));
+  const double kept_s = timeout_of(kept);
+  const double asked_s = timeout_of(asked);
+  const bool has_both = kept_s > 0 && asked_s > 0;
+  if (kept.deadline_s != asked.deadline_s &&
+      !(has_both && std::abs(kept_s - asked_s) < kSameS)) {
+    compare("timeout_s", absl::StrCat(kept_s), absl::StrCat(asked_s));
+  }
+  compare("keep_s", absl::StrCat(kept.keep_s), absl::StrCat(asked.keep_s));
+  compare("webhook", absl::StrCat("\"", kept.webhook, "\""),
+          absl::StrCat("\"", asked.webhook, "\""));
+  return absl::StrJoin(texts, ", ");
 }
 
 }  // namespace tangram

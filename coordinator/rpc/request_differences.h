@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "coordinator/store/job_store.h"
 
 namespace tangram {
 
@@ -11,6 +12,12 @@ namespace tangram {
 // fields with their values: "training.global_batch_size (32, now 64)", the
 // first few of them. Empty: they mean the same, or one cannot be read.
 std::string RequestDifferences(absl::string_view kept, absl::string_view now);
+
+// Returns which settings of a submission differ from those of the job that has
+// its id: "priority (3, now 0)". Empty: none. Times of a deadline from the
+// submission on that are less than a minute apart are equal, because the job
+// may have been submitted by another clock.
+std::string SettingDifferences(const Job& kept, const Job& asked);
 
 }  // namespace tangram
 

@@ -65,7 +65,10 @@ class WaitCall : public grpc::ServerUnaryReactor,
     if (!IsFinished(pulse->state) && now_s_() < order_.until_s) return;
     const absl::StatusOr<Job> job = parts_.store.Get(order_.job_id);
     if (!job.ok()) return End(job.status(), nullptr);
-    const v1::Job message = ToProto(*job, order_.caller, order_.mask);
+    const absl::StatusOr<std::string> waits_for = WaitsFor(parts_.store, *job);
+    if (!waits_for.ok()) return End(waits_for.status(), nullptr);
+    const v1::Job message =
+        ToProto(*job, order_.caller, order_.mask, *waits_for);
     End(absl::OkStatus(), &message);
   }
 
@@ -76,7 +79,7 @@ class WaitCall : public grpc::ServerUnaryReactor,
       if (std::exchange(has_ended_, true)) return;
     }
     if (job != nullptr) response_ = SerializeMessage(*job);
-    Finish(ToGrpc(status));
+    Finish(ToGrpc(WithJobName(status, order_.job_id, order_.caller)));
   }
 
   const WatchJobParts parts_;

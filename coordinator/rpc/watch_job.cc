@@ -96,7 +96,7 @@ class WatchCall : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   void Take(const absl::StatusOr<News>& news)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (!news.ok()) {
-      outcome_ = ToGrpc(news.status());
+      outcome_ = ToGrpc(WithJobName(news.status(), job_id_, caller_));
       return;
     }
     for (const JobEvent& event : news->events) {

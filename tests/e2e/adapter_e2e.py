@@ -92,6 +92,41 @@ class AdapterTest(Folder):
             self.assertRegex(run.stderr, r"bad: was killed by signal 9 \(Kil")
         self.assertIsNone(worker.process.poll())
 
+    def shows(self, job, text):
+        """Waits until `job show` says the text."""
+        deadline = time.monotonic() + 60
+        while True:
+            shown = self.tangram("job", "show", job, "--coordinator",
+                                 self.address)
+            if text in shown:
+                return
+            self.assertLess(time.monotonic(), deadline, shown)
+            time.sleep(0.2)
+
+    def test_a_job_waits_for_a_worker_that_offers_its_adapter(self):
+        other = self.start_adapter(EVEN_SPLIT)
+        time.sleep(8)  # A fleet at rest: nobody else seems to come.
+        self.tangram("plan", *SMALL, "--coordinator", self.address,
+                     "--parallelizer", "bad", "--job", "a", "--detach")
+        self.shows("a", "waits: no worker offers adapter")
+        other.end()
+        self.start_adapter(f"{BAD} honest")
+        self.tangram("job", "wait", "a", "--coordinator", self.address)
+
+    def test_a_job_outlasts_a_worker_that_gives_nothing_but_errors(self):
+        broken = self.start_adapter(f"{BAD} know_nothing")
+        time.sleep(8)
+        # Whoever asks for a plan at once hears of it at once.
+        run = self.run_tangram("plan", *SMALL, "--coordinator", self.address,
+                               "--parallelizer", "bad")
+        self.assertEqual(run.returncode, BAD_INPUT, run.stderr)
+        self.tangram("plan", *SMALL, "--coordinator", self.address,
+                     "--parallelizer", "bad", "--job", "a", "--detach")
+        self.shows("a", "waits: only workers that never gave a right answer")
+        broken.end()
+        self.start_adapter(f"{BAD} honest")
+        self.tangram("job", "wait", "a", "--coordinator", self.address)
+
     def test_it_dies_with_its_worker(self):
         worker = self.start_adapter(EVEN_SPLIT)
         adapters = adapters_of(worker.process.pid)

@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 import unittest
+import unittest.mock
 
 import harness
 from daemons import BIN, Coordinator, Worker
@@ -135,6 +136,26 @@ class CommandTest(ApiTest):
         self.assertEqual(other.returncode, BAD_INPUT)
         self.assertIn("training.global_batch_size (32, now 64)", other.stderr)
 
+    def test_the_same_request_with_other_settings_is_told_what_differs(self):
+        self.submit("a", "--priority", "3", "--label", "run=7", "--deadline",
+                    "500")
+        self.submit("a", "--priority", "3", "--label", "run=7", "--deadline",
+                    "500")
+        other = self.run_tangram(
+            "plan", *CLUSTER, *JOB, *self.on, "--job", "a", "--detach",
+            "--label", "run=8", "--deadline", "5000")
+        self.assertEqual(other.returncode, BAD_INPUT)
+        for difference in ("priority (3, now 0)",
+                           "labels ({run=7}, now {run=8})",
+                           "timeout_s (500, now 5000)"):
+            self.assertIn(difference, other.stderr)
+        self.assertEqual(self.names("--filter", "labels.run = 7"), ["a"])
+
+    def test_names_that_addresses_drop_are_refused(self):
+        for name in ".", "..":
+            self.fails(BAD_INPUT, "job_id", "plan", *CLUSTER, *JOB, *self.on,
+                       "--job", name, "--detach")
+
     def test_every_command_has_a_json_answer(self):
         def ask(*arguments, code=harness.OK):
             return self.json_answer(*arguments, *self.on, code=code)
@@ -247,6 +268,12 @@ class ClientTest(ApiTest):
                                 deadline_s=0)
         self.assertEqual((changed.priority, changed.labels, changed.deadline_s),
                          (5, {"run": "8"}, None))
+        # A wrong clock of the caller changes nothing.
+        clock = unittest.mock.Mock(wraps=time, time=lambda: 0)
+        with unittest.mock.patch("tangram_client.client.time", clock):
+            changed = client.update("a", deadline_s=500)
+        self.assertGreater(changed.deadline_s, time.time() + 400)
+        client.update("a", deadline_s=0)
         only = client.get("a", fields=["state", "labels"])
         self.assertEqual((only.job_id, only.labels), ("", {"run": "8"}))
         self.assertIsNone(client.get("a", fields=["labels"]).state)

@@ -233,7 +233,7 @@ class TenantTest(Secured):
                 code, text = self.bob.code(f"/tangram.v1.Jobs/{method}",
                                            message(job_id=name))
                 self.assertEqual(code, grpc.StatusCode.NOT_FOUND, method)
-                self.assertIn(" is unknown", text)
+                self.assertIn(f'job_id: "{name}" is unknown', text)
         for method in "GetTenantUsage", "ExportTenant", "EraseTenant":
             message = calls.methods()[f"/tangram.v1.Tenants/{method}"]
             self.assertEqual(

@@ -135,12 +135,10 @@ class Client:
         deadline."""
         job = job_service_pb2.Job(job_id=job_id, priority=priority or 0,
                                   labels=labels or {}, keep_s=keep_s or 0)
-        if deadline_s:
-            job.deadline_s = time.time() + deadline_s
-        given = dict(priority=priority, labels=labels, deadline_s=deadline_s,
-                     keep_s=keep_s)
+        given = dict(priority=priority, labels=labels, keep_s=keep_s)
+        # By the clock of the service: this one may be wrong.
         return self._job("UpdateJob", job_service_pb2.UpdateJobRequest(
-            job=job, update_mask=_mask(
+            job=job, timeout_s=deadline_s, update_mask=_mask(
                 [name for name, value in given.items() if value is not None])))
 
     def retry(self, job_id, *, deadline_s=0):

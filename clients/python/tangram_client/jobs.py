@@ -35,6 +35,7 @@ class Progress:
     pairs_total: int
     best_iteration_time_s: Optional[float]
     num_workers: int
+    waits_for: str = ""  # Why a job was put back until other workers are there.
 
     @classmethod
     def of(cls, message):
@@ -44,7 +45,8 @@ class Progress:
                    pairs_done=message.pairs_done,
                    pairs_total=message.pairs_total,
                    best_iteration_time_s=best,
-                   num_workers=message.num_workers)
+                   num_workers=message.num_workers,
+                   waits_for=message.waits_for)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,6 +69,8 @@ class Job:
     keep_s: Optional[float] = None  # After its end; None: as long as others.
     webhook: str = ""
     losses: int = 0  # Coordinators lost with it since it last got further.
+    # Why it waits for other workers; only client.get() tells.
+    waits_for: str = ""
 
     @classmethod
     def of(cls, message):
@@ -89,7 +93,7 @@ class Job:
                    error=error, labels=dict(message.labels),
                    deadline_s=message.deadline_s or None,
                    keep_s=message.keep_s or None, webhook=message.webhook,
-                   losses=message.losses)
+                   losses=message.losses, waits_for=message.waits_for)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -106,7 +106,7 @@ HOW = {
     "degree": lambda query: one_stage(query, tp=-1),
     "gpus": lambda query: one_stage(query, dp=2 * query.num_gpus),
     "times": some_times, "zero": zero,
-    "honest": one_stage,
+    "honest": one_stage, "know_nothing": one_stage,
 }
 
 
@@ -114,6 +114,11 @@ class Bad(tangram_adapter.Adapter):
     name = "bad"
     version = "1"
     features = {"data_parallel"}
+
+    def slice_model(self, model):
+        if sys.argv[1] == "know_nothing":
+            raise ValueError("model: none is known")
+        return super().slice_model(model)
 
     def parallelize(self, query):
         return HOW[sys.argv[1]](query)

@@ -118,7 +118,8 @@ class WorkerPoolTest : public ::testing::Test {
   absl::StatusOr<WorkerPool::BatchResult> Run(
       const std::vector<Query>& queries) {
     return pool_.Run(kCounting, context_, queries,
-                     {.should_stop = [this] { return stop_.load(); }});
+                     {.should_stop = [this] { return stop_.load(); },
+                      .failed_unproven = &failed_unproven_});
   }
   std::future<absl::StatusOr<WorkerPool::BatchResult>> RunAside(
       std::vector<Query> queries) {
@@ -151,6 +152,7 @@ class WorkerPoolTest : public ::testing::Test {
 
   std::atomic<double> now_s_ = 0;
   std::atomic<bool> stop_ = false;
+  bool failed_unproven_ = false;  // By the last run that returned.
   CountingParallelizer parallelizer_;
   const SharedContext context_ =
       std::make_shared<const QueryContext>(CountingContext());

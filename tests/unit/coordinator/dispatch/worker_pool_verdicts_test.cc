@@ -105,6 +105,7 @@ TEST_F(NewcomersTest, AFleetAtRestFailsAtOnceAsDoesAProvenWorker) {
   auto first = RunAside(Queries(1));
   Judge(sole, sole.connection.AwaitLeases(1)[0], kMalformed);
   EXPECT_FALSE(first.get().ok());
+  EXPECT_TRUE(failed_unproven_);
   pool_.Disconnect(sole.id);
   Peer proven;
   Connect("proven", proven);
@@ -114,6 +115,35 @@ TEST_F(NewcomersTest, AFleetAtRestFailsAtOnceAsDoesAProvenWorker) {
   auto second = RunAside(Queries(1, 2));
   Judge(proven, proven.connection.AwaitLeases(2)[1], kMalformed);
   EXPECT_FALSE(second.get().ok());
+  EXPECT_FALSE(failed_unproven_);
+}
+
+TEST_F(VerdictsTest, TellsWhetherWorkersThatEndAQueryByHangingUpAreProven) {
+  const auto all_hang_up = [this](int first) {
+    auto run = RunAside(Queries(1, first));
+    for (const char* name : {"w1", "w2", "w3"}) {
+      Peer peer;
+      Connect(name, peer);
+      peer.connection.AwaitLeases(1);
+      now_s_ = now_s_ + 100;
+      pool_.Disconnect(peer.id);
+    }
+    EXPECT_THAT(run.get(), StatusIs(absl::StatusCode::kInternal,
+                                    HasSubstr("given up after")));
+  };
+  all_hang_up(0);
+  EXPECT_TRUE(failed_unproven_);
+
+  for (const char* name : {"w1", "w2", "w3"}) {
+    Peer peer;
+    Connect(name, peer);
+    auto run = RunAside(Queries(1, 10 + name[1]));
+    AnswerWith(peer.id, peer.connection.AwaitLeases(1)[0], 1);
+    EXPECT_THAT(run.get(), IsOk());
+    pool_.Disconnect(peer.id);
+  }
+  all_hang_up(100);
+  EXPECT_FALSE(failed_unproven_);
 }
 
 TEST_F(VerdictsTest,

@@ -6,8 +6,10 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
@@ -77,7 +79,11 @@ class JobRunnerTest : public ::testing::Test {
             .slice_s = slice_s_,
             .max_run_s = max_run_s_,
             .max_wait_s = max_wait_s_,
-            .unix_now_s = [] { return 1000; },
+            .unix_now_s = [this] { return unix_now_s_.load(); },
+            .waiting_progress =
+                [](const absl::Status& why) {
+                  return absl::StrCat("waits: ", why.message());
+                },
             .work =
                 [this](const Job& job, const auto& report, const auto& stop) {
                   return work_.Run(job, report, stop);
@@ -111,6 +117,7 @@ class JobRunnerTest : public ::testing::Test {
   double slice_s_ = 0;
   double max_run_s_ = 0;
   double max_wait_s_ = 0;
+  std::atomic<double> unix_now_s_ = 1000;
   std::unique_ptr<JobRunner> runner_;  // Last, because it uses the others.
 };
 
@@ -419,11 +426,29 @@ TEST_F(JobRunnerTest, ARunningJobGoesOnWithItsNewPriority) {
 
 TEST_F(JobRunnerTest, AJobWaitsForWorkers) {
   max_wait_s_ = 1e9;
+  unix_now_s_ = 1;
   Start();
   work_.EndWith(absl::UnavailableError("no worker offers aceso"));
   Submit("a");
   store_.Await("a", JobState::kCancelled);
   EXPECT_EQ(store_.put_back().delay_s, 5);
+  EXPECT_THAT(*store_.EventsAfter("a", 0),
+              ::testing::Contains(::testing::Field(
+                  &JobEvent::progress, "waits: no worker offers aceso")));
+}
+
+TEST_F(JobRunnerTest, AJobThatHasWaitedForLongAsksForWorkersLessOften) {
+  max_wait_s_ = 1e9;
+  work_.EndWith(absl::UnavailableError("no worker offers aceso"));
+  for (const auto& [waited_s, delay_s] :
+       {std::pair{80., 10.}, std::pair{1e6, 60.}}) {
+    unix_now_s_ = waited_s;
+    Start();
+    const std::string id = absl::StrCat("waited ", waited_s);
+    Submit(id);
+    store_.Await(id, JobState::kCancelled);
+    EXPECT_EQ(store_.put_back().delay_s, delay_s);
+  }
 }
 
 // It was submitted at 0, 1,000 s ago.

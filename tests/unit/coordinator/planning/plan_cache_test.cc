@@ -28,5 +28,19 @@ TEST(PlanCacheTest, AnAnswerUnderWayWhenAllHadToGoIsNotKept) {
   EXPECT_TRUE(cache.Find(scope, Bytes("three")).has_value());
 }
 
+TEST(PlanCacheTest, TheAnswersOfATenantStayWhateverOthersAsk) {
+  PlanCache cache(10'000);
+  const PlanScope small{.owner = "small"};
+  const PlanScope big{.owner = "big"};
+  cache.Insert(small, Bytes("one"), Bytes("answer"), cache.era());
+  for (int i = 0; i < 100; ++i) {
+    cache.Insert(big, Bytes("frontier" + std::to_string(i)),
+                 Bytes(std::string(1000, 'x')), cache.era());
+  }
+  EXPECT_TRUE(cache.Find(small, Bytes("one")).has_value());
+  // Tenants that share answers find those of others.
+  EXPECT_TRUE(cache.Find(big, Bytes("one")).has_value());
+}
+
 }  // namespace
 }  // namespace tangram

@@ -30,5 +30,15 @@ TEST(JobNamesTest, OnlyOperatorsNameJobsOfOthers) {
   EXPECT_EQ(JobNameFor("team-b/x", kOlga), "team-b/x");
 }
 
+TEST(JobNamesTest, ErrorsSayTheNameByWhichTheCallerAsks) {
+  const absl::Status unknown =
+      absl::NotFoundError("job_id: \"team-a/x\" is unknown");
+  EXPECT_THAT(
+      WithJobName(unknown, "team-a/x", kAlice),
+      StatusIs(absl::StatusCode::kNotFound, "job_id: \"x\" is unknown"));
+  EXPECT_EQ(WithJobName(unknown, "team-a/x", kOlga), unknown);
+  EXPECT_TRUE(WithJobName(absl::OkStatus(), "team-a/x", kAlice).ok());
+}
+
 }  // namespace
 }  // namespace tangram

@@ -47,6 +47,18 @@ TEST(JobWireTest, PlanIsReadAsItWasStored) {
   EXPECT_EQ(job.result().SerializeAsString(), plan.SerializeAsString());
 }
 
+TEST(JobWireTest, IdsThatAddressesDropOrDivideAreRefused) {
+  for (const char* good : {"a", "...", ".a", "a..", "run-7_b.c"}) {
+    EXPECT_TRUE(CheckJobId(good).ok()) << good;
+  }
+  for (const char* bad :
+       {"", ".", "..", "a/b", "a%2fb", "a b", "a\n", "\xff"}) {
+    EXPECT_THAT(CheckJobId(bad), StatusIs(absl::StatusCode::kInvalidArgument,
+                                          HasSubstr("job_id: ")))
+        << bad;
+  }
+}
+
 TEST(JobWireTest, LabelsAreChecked) {
   for (const auto& [name, value] :
        std::map<std::string, std::string>{{"", "x"},

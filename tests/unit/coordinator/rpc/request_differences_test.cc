@@ -47,5 +47,33 @@ TEST(RequestDifferencesTest, IsBounded) {
   EXPECT_LT(text.size(), 1000);
 }
 
+TEST(RequestDifferencesTest, NamesTheSettingsThatDiffer) {
+  const Job kept{.priority = 3,
+                 .submitted_s = 1000,
+                 .labels = {{"run", "7"}, {"team", "vision"}},
+                 .deadline_s = 1500};
+  EXPECT_EQ(SettingDifferences(kept, kept), "");
+  // The same again, an hour later.
+  Job now = kept;
+  now.submitted_s += 3600;
+  now.deadline_s += 3601;
+  EXPECT_EQ(SettingDifferences(kept, now), "");
+  now.deadline_s += 100;
+  now.priority = 0;
+  now.labels.erase("run");
+  now.keep_s = 60;
+  now.webhook = "https://a.example/x";
+  const std::string text = SettingDifferences(kept, now);
+  EXPECT_THAT(text, HasSubstr("priority (3, now 0)"));
+  EXPECT_THAT(text,
+              HasSubstr("labels ({run=7, team=vision}, now {team=vision})"));
+  EXPECT_THAT(text, HasSubstr("timeout_s (500, now 601)"));
+  EXPECT_THAT(text, HasSubstr("keep_s (0, now 60)"));
+  EXPECT_THAT(text, HasSubstr("webhook (\"\", now \"https://a.example/x\")"));
+  now = kept;
+  now.deadline_s = 0;
+  EXPECT_EQ(SettingDifferences(kept, now), "timeout_s (500, now 0)");
+}
+
 }  // namespace
 }  // namespace tangram
