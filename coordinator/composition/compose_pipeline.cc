@@ -78,8 +78,8 @@ class Composer {
         effort_(effort),
         ending_at_(PairsByEnd(problem)),
         leasts_(LeastsOf(problem)),
-        bounds_(problem, leasts_),
         kinds_(problem),
+        bounds_(problem, leasts_, kinds_),
         earlier_alike_(AlikeBefore(problem, kinds_)),
         stages_told_apart_(StagesToldApart(problem)),
         best_s_(problem.incumbent_s),
@@ -161,8 +161,8 @@ class Composer {
   ComposeEffort& effort_;
   const std::vector<std::vector<int>> ending_at_;
   const std::vector<LeastOfPair> leasts_;  // By pair.
-  const PrefixBounds bounds_;
   const IslandKinds kinds_;
+  const PrefixBounds bounds_;
   const std::vector<uint32_t> earlier_alike_;  // By island, a bit each.
   const int stages_told_apart_;
   std::optional<JointBounds> joint_;
