@@ -296,14 +296,14 @@ class ComposePass {
     const uint32_t islands = key.islands | IslandBit(pair_index);
     const uint32_t unused = Unused(islands);
     if (!CanStandHere(placed, islands, unused)) return;
+    // Most pairs have no candidate of use here, even without a transfer.
+    const LeastOfPair& least = leasts_[pair_index];
+    if (least.slowest_s > rules_.stage_bound_s) return;
     const int prefix = placed.atoms.begin;
     const double rest_s = bounds_.SlowestSeconds(prefix, unused);
     if (rest_s > rules_.stage_bound_s) return;
     const double hidden_s = HiddenSeconds(prefix, unused);
     const double rests_s = rests.empty() ? 0 : rests.front().latency_s;
-    // Most pairs have no candidate of use here, even without a transfer.
-    const LeastOfPair& least = leasts_[pair_index];
-    if (least.slowest_s > rules_.stage_bound_s) return;
     const Front front = FrontOf(prefix, unused);
     if (LeastSeconds(front, rests_s + least.latency_s,
                      std::max(least.slowest_s, rest_s)) >
