@@ -36,6 +36,10 @@ struct ComposeProblem {
   std::function<double(int atom, int from_island, int from_gpus, int to_island,
                        int to_gpus)>
       transfer_s;
+  // [island]: the first island that has the same transfers to and from all
+  // others; itself if there is none before it. Islands with an equal number and
+  // equal pairs are alike. Empty: no islands are.
+  std::vector<int> first_alike;
   // Work of each atom in any unit; 0 if unknown. The closer stage times are to
   // it, the tighter the bounds, and the earlier partial pipelines are dropped.
   std::vector<double> atom_work;
@@ -114,6 +118,9 @@ struct ComposeEffort {
 // on the best pipeline found. Each pass drops partial pipelines that lower
 // bounds on the remaining atoms rule out. The search is exact: the first
 // composition has the least J of all compositions of the candidates.
+//
+// Alike islands can change places in a pipeline. It composes only one of such
+// copies: the first of the islands are in use, the very first at the back.
 //
 // Most problems are small. Once the passes of one have taken as much work as
 // preparing would, it prepares: it computes tighter lower bounds (JointBounds)

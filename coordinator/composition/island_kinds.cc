@@ -35,14 +35,21 @@ IslandKinds::IslandKinds(const ComposeProblem& problem) {
     kind.stride = num_sets_;
     num_sets_ *= kind.num_islands + 1;
   }
+  const int num_first = std::min(problem.num_islands, kNumFirst);
+  of_first_ = SetsOf(0, num_first);
+  of_rest_ = SetsOf(num_first, problem.num_islands);
 }
 
-int64_t IslandKinds::SetOf(uint32_t islands) const {
-  int64_t set = 0;
-  for (; islands != 0; islands &= islands - 1) {
-    set += kinds_[kind_of_[std::countr_zero(islands)]].stride;
+// Returns the indices of all sets of islands [begin, end). Each is that without
+// its first island, and the island.
+std::vector<uint32_t> IslandKinds::SetsOf(int begin, int end) const {
+  std::vector<uint32_t> sets(size_t{1} << (end - begin));
+  for (uint32_t islands = 1; islands < sets.size(); ++islands) {
+    const Kind& kind = kinds_[kind_of_[begin + std::countr_zero(islands)]];
+    sets[islands] =
+        sets[islands & (islands - 1)] + static_cast<uint32_t>(kind.stride);
   }
-  return set;
+  return sets;
 }
 
 }  // namespace tangram

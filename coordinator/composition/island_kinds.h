@@ -31,9 +31,16 @@ class IslandKinds {
     return kinds_[kind].stride * (kinds_[kind].num_islands + 1);
   }
   // Returns the index of a set of islands, a bit each.
-  int64_t SetOf(uint32_t islands) const;
+  uint32_t SetOf(uint32_t islands) const {
+    return of_first_[islands & kFirstMask] + of_rest_[islands >> kNumFirst];
+  }
 
  private:
+  static constexpr int kNumFirst = 8;
+  static constexpr uint32_t kFirstMask = (uint32_t{1} << kNumFirst) - 1;
+
+  std::vector<uint32_t> SetsOf(int begin, int end) const;
+
   struct Kind {
     int first_island = 0;
     int num_islands = 0;
@@ -41,6 +48,9 @@ class IslandKinds {
   };
   std::vector<Kind> kinds_;
   std::vector<int> kind_of_;  // [island]
+  // The indices of sets of the first kNumFirst islands, and of the others.
+  std::vector<uint32_t> of_first_;
+  std::vector<uint32_t> of_rest_;
   int64_t num_sets_ = 1;
 };
 

@@ -28,15 +28,14 @@ JointBounds::JointBounds(const ComposeProblem& problem,
                          double limit_s)
     : num_microbatches_(problem.num_microbatches),
       num_sets_(kinds.num_sets()),
-      set_of_(size_t{1} << problem.num_islands),
+      kinds_(kinds),
       entries_((problem.num_atoms + 1) * num_sets_) {
   levels_s_.fill(kInfinity);
   for (Entry& entry : entries_) entry.latency_s.fill(kInfinity);
-  for (uint32_t islands = 0; islands < set_of_.size(); ++islands) {
-    set_of_[islands] = static_cast<uint32_t>(kinds.SetOf(islands));
+  for (uint32_t islands = 0; islands >> problem.num_islands == 0; ++islands) {
     // Before the first atom, no required island may be left.
     if ((islands & problem.required_islands) != 0) continue;
-    entries_[set_of_[islands]] = {.slowest_s = 0, .latency_s = {}};
+    entries_[kinds.SetOf(islands)] = {.slowest_s = 0, .latency_s = {}};
   }
   // Without levels, σ and λ for T = ∞.
   TakeSteps(problem, kinds, ending_at,

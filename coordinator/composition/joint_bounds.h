@@ -60,7 +60,7 @@ class JointBounds {
   // each). Infinite: there is none.
   double LeastSeconds(int num_prefix, uint32_t usable, double latency_s,
                       double slowest_s) const {
-    const Entry& entry = entries_[RowOf(num_prefix) + set_of_[usable]];
+    const Entry& entry = entries_[RowOf(num_prefix) + kinds_.SetOf(usable)];
     const double stage_s = std::max(slowest_s, entry.slowest_s);
     double least_s = kInfinity;
     // λ falls with the level, so levels up to the stage's are no better than
@@ -99,7 +99,7 @@ class JointBounds {
 
   const int num_microbatches_;
   const size_t num_sets_;
-  std::vector<uint32_t> set_of_;               // [islands, a bit each]
+  const IslandKinds kinds_;
   std::array<double, kLevels> levels_s_;       // [j]: T_j
   std::array<double, kLevels> slower_than_s_;  // [j]: T_{j−1}; 0 for j = 0.
   std::vector<Entry> entries_;                 // [prefix][set]

@@ -69,7 +69,7 @@ absl::StatusOr<double> SimulatedLowerBound(const SearchSpace& space,
       }
     }
     TANGRAM_ASSIGN_OR_RETURN(
-        least_s, LeastIterationSeconds(space.num_atoms(), space.num_islands(),
+        least_s, LeastIterationSeconds(space.num_atoms(), space.first_alike,
                                        slices, least_s, should_stop));
   }
   return least_s;

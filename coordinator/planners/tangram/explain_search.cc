@@ -126,7 +126,7 @@ Infeasible WhyNothingFits(const SearchSpace& space, const Cluster& cluster,
 // proposal with the island, the closed form of the best composition with it if
 // that is at most kMuchLonger times the chosen one, and the lower bound of its
 // pairs.
-absl::StatusOr<UnusedIsland> ExplainUnused(const Island& island,
+absl::StatusOr<UnusedIsland> ExplainUnused(const Island& island, uint32_t alike,
                                            const Finalist& chosen,
                                            const Judgement& judgement,
                                            double min_island_gain,
@@ -135,8 +135,9 @@ absl::StatusOr<UnusedIsland> ExplainUnused(const Island& island,
   const double chosen_s =
       judgement.proposals[judgement.chosen].iteration_time_s;
   for (const JudgedProposal& pipeline : judgement.proposals) {
-    const bool uses_it = pipeline.islands >> island.id & 1;
-    if (!uses_it || !pipeline.fits()) continue;
+    // An alike island can give its place to this one.
+    const bool can_use_it = (pipeline.islands & alike) != 0;
+    if (!can_use_it || !pipeline.fits()) continue;
     unused.best_with_it_s = std::min(unused.best_with_it_s.value_or(kInfinity),
                                      pipeline.iteration_time_s);
   }

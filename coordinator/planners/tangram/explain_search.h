@@ -20,7 +20,7 @@ Infeasible WhyNothingFits(const SearchSpace& space, const Cluster& cluster,
 // `island`. The time in the reason is the judge's for the fastest proposal with
 // the island. Without such a proposal it is the closed form of the best
 // composition with the island. Errors: kCancelled.
-absl::StatusOr<UnusedIsland> ExplainUnused(const Island& island,
+absl::StatusOr<UnusedIsland> ExplainUnused(const Island& island, uint32_t alike,
                                            const Finalist& chosen,
                                            const Judgement& judgement,
                                            double min_island_gain,

@@ -130,7 +130,8 @@ absl::StatusOr<PlayedProblem> OrderFinalists::ProblemOf(int microbatch,
       .num_islands = space_.num_islands(),
       .num_microbatches = space_.bounds[microbatch].num_microbatches(),
       .min_stages = space_.rules.min_stages,
-      .max_stages = space_.rules.max_stages};
+      .max_stages = space_.rules.max_stages,
+      .first_alike = space_.first_alike};
   sources_.emplace_back();
   ends_.emplace_back(microbatch, space_.num_islands(), times_);
   for (int s = 0; s < space_.slices.num_classes(); ++s) {

@@ -219,10 +219,12 @@ absl::Status PairSearch::FindReach(absl::Span<const PairId> asked) {
 // A lesson with k trailing stages limits its plan to k − 1 of them:
 //
 //   borne(plan) = min over its lessons of (k − 1).
+//
+// It holds on all islands that are alike, so that they stay alike.
 absl::Status PairSearch::Widen(absl::Span<const Lesson> lessons) {
   finalists_.clear();
   for (const Lesson& lesson : lessons) {
-    int& most = borne_[{lesson.pair, lesson.island}]
+    int& most = borne_[{lesson.pair, space_.first_alike[lesson.island]}]
                     .try_emplace(lesson.plan, lesson.trailing_stages)
                     .first->second;
     most = std::min(most, lesson.trailing_stages - 1);
@@ -454,9 +456,10 @@ PairId PairSearch::PairOf(int microbatch, const PlacedPair& placed) const {
 const PairCandidates& PairSearch::CandidatesOn(const PairId& pair, int island) {
   const PairCandidates& answered = store_.CandidatesOf(pair);
   if (borne_.empty()) return answered;
-  const auto lessons = borne_.find({pair, island});
+  const int first = space_.first_alike[island];
+  const auto lessons = borne_.find({pair, first});
   if (lessons == borne_.end()) return answered;
-  PairCandidates& corrected = corrected_[{pair, island}];
+  PairCandidates& corrected = corrected_[{pair, first}];
   corrected = answered;
   for (const auto& [plan, most] : lessons->second) {
     int& claimed = corrected.candidates[plan].max_trailing_stages;
@@ -479,6 +482,7 @@ ComposeProblem PairSearch::ProblemFor(int microbatch) {
             return TransferSecondsBetween(microbatch, atom, from, from_gpus, to,
                                           to_gpus);
           },
+      .first_alike = space_.first_alike,
       .slack = Slack(),
       .max_compositions = MostCompositions(kWindows[window_].max_compositions,
                                            static_cast<int>(composed_.size())),

@@ -94,7 +94,7 @@ class PairSearch {
                                         double limit_s);
 
   // Returns the candidates of a pair on an island: the store's, with the limits
-  // on trailing stages that lessons set for this island.
+  // on trailing stages that lessons set for this island and those alike.
   const PairCandidates& CandidatesOn(const PairId& pair, int island);
   // Returns whether the lower bound of the pair is within the slack of the best
   // pipeline. Such pairs were asked whatever was pruned.
@@ -209,7 +209,7 @@ class PairSearch {
   size_t window_ = 0;                       // Index into kWindows.
   std::vector<Finalist> finalists_;
   std::set<std::vector<ChosenSlice>> collected_;  // All finalists ever.
-  // A pair and an island.
+  // A pair and an island, the first of those alike.
   using PlacedPairId = std::pair<PairId, int>;
   // Plan → the most trailing stages that it supports, according to lessons.
   std::map<PlacedPairId, std::map<int, int>> borne_;

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "common/base/infinity.h"
 #include "common/base/status_macros.h"
+#include "coordinator/composition/earlier_alike.h"
 #include "coordinator/planners/tangram/played_composer.h"
 
 namespace tangram {
@@ -30,10 +31,35 @@ PlayedOrder::PlayedOrder(std::vector<PlayedProblem> problems, double limit_s,
     : scope_(scope),
       problems_(std::move(problems)),
       least_s_(problems_.size()) {
+  SettleCopies();
   Begin(limit_s, /*is_tight=*/false);
 }
 
 PlayedOrder::~PlayedOrder() = default;
+
+// Settles the sets of islands that are copies of others, so that no bound takes
+// them for wanted. Only small sets are told apart by bounds.
+void PlayedOrder::SettleCopies() {
+  if (problems_.empty()) return;
+  const std::vector<int>& alike = problems_.front().first_alike;
+  earlier_alike_ =
+      EarlierAlike(problems_.front().num_islands, [&alike](int a, int b) {
+        return !alike.empty() && alike[a] == alike[b];
+      });
+  for (uint32_t islands = 0; islands < 32; ++islands) {
+    for (size_t island = 0; island < earlier_alike_.size(); ++island) {
+      if ((islands >> island & 1) != 0 &&
+          (islands & earlier_alike_[island]) != earlier_alike_[island]) {
+        settled_sets_ |= uint32_t{1} << islands;
+      }
+    }
+  }
+}
+
+// Returns whether an island is the next to take (EarlierAlike).
+bool PlayedOrder::IsNext(int island, uint32_t islands) const {
+  return (islands & earlier_alike_[island]) == earlier_alike_[island];
+}
 
 void PlayedOrder::Narrow(double limit_s) { Begin(limit_s, /*is_tight=*/true); }
 
@@ -212,6 +238,7 @@ absl::Status PlayedOrder::Expand(int tail, double limit_s,
     if (should_stop()) return absl::CancelledError("planning stopped");
   }
   for (const Composer::Group& group : composer.ending_at(rest.begin)) {
+    if (!IsNext(group.island, rest.islands)) continue;
     ++work_;
     const std::optional<Composer::Front> front =
         composer.FrontOf(group, rest, limit_s);

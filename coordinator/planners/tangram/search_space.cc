@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "coordinator/islands/alike_islands.h"
 #include "coordinator/planners/constraints/limit_islands.h"
 #include "coordinator/planners/constraints/microbatch_sizes.h"
 #include "coordinator/planners/tangram/atom_groups.h"
@@ -36,6 +37,26 @@ std::vector<IslandClass> ClassesOf(absl::Span<const Island> islands,
     }
   }
   return classes;
+}
+
+// Returns SearchSpace::first_alike. Islands that pins tell apart are not alike.
+std::vector<int> AlikeByRules(const SearchSpace& space,
+                              const Cluster& cluster) {
+  std::vector<int> first_alike = FirstAlike(cluster, space.islands);
+  const auto is_alike = [&](int a, int b) {
+    return space.class_of_island[a] == space.class_of_island[b] &&
+           (space.rules.kept_off.empty() ||
+            space.rules.kept_off[a] == space.rules.kept_off[b]);
+  };
+  const std::vector<int> by_cluster = first_alike;
+  for (int island = 0; island < space.num_islands(); ++island) {
+    int& first = first_alike[island];
+    while (by_cluster[first] != by_cluster[island] ||
+           !is_alike(first, island)) {
+      ++first;
+    }
+  }
+  return first_alike;
 }
 
 // Returns whether some GPU of a usable island has more memory than its island
@@ -180,6 +201,15 @@ absl::StatusOr<std::vector<WorkBounds>> ProfileBounds(
 
 }  // namespace
 
+uint32_t SearchSpace::AlikeTo(int island) const {
+  uint32_t alike = 0;
+  for (int other = 0; other < num_islands(); ++other) {
+    if (first_alike[other] == first_alike[island])
+      alike |= uint32_t{1} << other;
+  }
+  return alike;
+}
+
 // Islands that a pipeline with slice [b, e) needs: one for the slice, one if
 // atoms come before it and one if atoms follow it.
 bool SearchSpace::HasPosition(int slice_class) const {
@@ -316,6 +346,7 @@ absl::StatusOr<SearchSpace> BuildSearchSpace(const PlanRequest& request,
     space.context.islands.push_back(
         space.islands[space.island_classes[c].islands.front()].spec);
   }
+  space.first_alike = AlikeByRules(space, request.cluster);
   if (!rules.ends.none()) AddIslandsOfEnds(rules.ends, space.context.islands);
   space.first_layer.push_back(0);
   for (const ModelSlice& atom : space.atoms) {

@@ -1,6 +1,7 @@
 #ifndef TANGRAM_COORDINATOR_PLANNERS_TANGRAM_SEARCH_SPACE_H_
 #define TANGRAM_COORDINATOR_PLANNERS_TANGRAM_SEARCH_SPACE_H_
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -31,6 +32,9 @@ struct SearchSpace {
   IslandRules rules;
   std::vector<IslandClass> island_classes;
   std::vector<int> class_of_island;
+  // By island: the first that can change places with it in any pipeline, by the
+  // cluster (FirstAlike) and by the rules. Itself if there is none before it.
+  std::vector<int> first_alike;
   std::vector<ModelSlice> atoms;
   std::vector<int> first_layer;  // By atom, then the number of layers.
   SliceTable slices;
@@ -49,6 +53,9 @@ struct SearchSpace {
   int num_atoms() const { return slices.num_atoms(); }
   int num_islands() const { return static_cast<int>(islands.size()); }
 
+  // Returns the islands that are alike to an island, itself among them; a bit
+  // each.
+  uint32_t AlikeTo(int island) const;
   // Returns whether some slice of the class has a position in a pipeline that
   // uses each island at most once.
   bool HasPosition(int slice_class) const;

@@ -3,15 +3,26 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "coordinator/composition/earlier_alike.h"
 
 namespace tangram {
 namespace {
 
-// Beyond this many islands the states do not tell sets of islands apart: 2^10
-// sets are quick to go through, 2^16 are not.
-constexpr int kMostIslandsInStates = 10;
+// Beyond this many sets of islands, states do not tell them apart: 2^10 are
+// quick to go through, 2^16 are not.
+constexpr int64_t kMostSetsInStates = int64_t{1} << 10;
+
+// Returns Π (n + 1) over all groups of n alike islands.
+int64_t NumSets(absl::Span<const int> first_alike) {
+  std::map<int, int> num_islands;
+  for (const int first : first_alike) ++num_islands[first];
+  int64_t num_sets = 1;
+  for (const auto& [first, count] : num_islands) num_sets *= count + 1;
+  return num_sets;
+}
 
 }  // namespace
 
@@ -37,9 +48,14 @@ BoundSlice MakeBoundSlice(AtomRange atoms, int island,
 // and the bound is the least of V(0, S) plus the closing time of the slice that
 // begins at atom 0. States above the best so far are dropped.
 absl::StatusOr<double> LeastIterationSeconds(
-    int num_atoms, int num_islands, absl::Span<const BoundSlice> slices,
-    double limit_s, absl::FunctionRef<bool()> should_stop) {
-  const bool tells_islands = num_islands <= kMostIslandsInStates;
+    int num_atoms, absl::Span<const int> first_alike,
+    absl::Span<const BoundSlice> slices, double limit_s,
+    absl::FunctionRef<bool()> should_stop) {
+  const bool tells_islands = NumSets(first_alike) <= kMostSetsInStates;
+  const std::vector<uint32_t> earlier_alike =
+      EarlierAlike(static_cast<int>(first_alike.size()), [&](int a, int b) {
+        return tells_islands && first_alike[a] == first_alike[b];
+      });
   std::vector<std::vector<const BoundSlice*>> ending_at(num_atoms + 1);
   for (const BoundSlice& slice : slices) {
     ending_at[slice.atoms.end].push_back(&slice);
@@ -54,7 +70,8 @@ absl::StatusOr<double> LeastIterationSeconds(
       for (const BoundSlice* slice : ending_at[end]) {
         const uint32_t own =
             tells_islands ? uint32_t{1} << slice->island : uint32_t{0};
-        if ((islands & own) != 0) continue;
+        const uint32_t earlier = earlier_alike[slice->island];
+        if ((islands & (earlier | own)) != earlier) continue;
         const double seconds =
             std::max(slice->busiest_s, slice->latency_s + tail_s);
         if (seconds > best_s) continue;

@@ -43,15 +43,20 @@ BoundSlice MakeBoundSlice(AtomRange atoms, int island,
 //
 // Let V be that maximum over the stages of a tail. A slice in front of the tail
 // gives max(busiest, latency + V). That is one number per state, so a dynamic
-// program over (first atom covered, islands used) finds the least. The bound
-// ignores transfers, memory and limits on stages, which only lowers it. Beyond
-// 10 islands it also ignores that an island holds only one slice.
+// program over (first atom covered, islands used) finds the least. Alike
+// islands have the same slices and are used in their order. The bound ignores
+// transfers, memory and limits on stages, which only lowers it. Beyond 2^10
+// sets of islands it also ignores that an island holds only one slice.
+//
+// `first_alike`[island] is the first island that is alike; itself if there is
+// none before it.
 //
 // Returns `limit_s` if the least is more. `should_stop` is polled; true gives
 // kCancelled.
 absl::StatusOr<double> LeastIterationSeconds(
-    int num_atoms, int num_islands, absl::Span<const BoundSlice> slices,
-    double limit_s, absl::FunctionRef<bool()> should_stop);
+    int num_atoms, absl::Span<const int> first_alike,
+    absl::Span<const BoundSlice> slices, double limit_s,
+    absl::FunctionRef<bool()> should_stop);
 
 }  // namespace tangram
 

@@ -102,6 +102,7 @@ SharedStageTimes::Key SliceTimes::KeyOf(const PairId& pair, int island,
 
 const std::vector<StageTimes>& SliceTimes::StagesOf(const PairId& pair,
                                                     int island, int plan) {
+  island = space_.first_alike[island];
   const size_t slice =
       static_cast<size_t>(pair.microbatch) * space_.slices.num_classes() +
       pair.slice_class;

@@ -34,7 +34,8 @@ class SliceTimes {
 
   // Returns the times of plan `plan` of PairStore::PlansOf(pair) on `island`,
   // for one pipeline microbatch. They are the same at every position of the
-  // slice. The last stage has no transfers. Valid until the next call.
+  // slice, and on alike islands. The last stage has no transfers. Valid until
+  // the next call.
   const std::vector<StageTimes>& StagesOf(const PairId& pair, int island,
                                           int plan);
 

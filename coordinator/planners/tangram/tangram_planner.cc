@@ -201,9 +201,21 @@ class TangramSearch : public PlanSearch {
         unused.push_back({.island = island.id, .reason = WhyKeptOut(island)});
         continue;
       }
+      const auto known =
+          absl::c_find_if(unused, [&](const UnusedIsland& other) {
+            return space_.first_alike[other.island] ==
+                   space_.first_alike[island.id];
+          });
+      if (known != unused.end()) {
+        UnusedIsland copy = *known;
+        copy.island = island.id;
+        unused.push_back(std::move(copy));
+        continue;
+      }
       TANGRAM_ASSIGN_OR_RETURN(
           unused.emplace_back(),
-          ExplainUnused(island, proposed_[judgement.chosen], judgement,
+          ExplainUnused(island, space_.AlikeTo(island.id),
+                        proposed_[judgement.chosen], judgement,
                         options_.min_island_gain, search_));
     }
     return unused;

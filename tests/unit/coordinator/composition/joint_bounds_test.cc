@@ -146,6 +146,15 @@ TEST(IslandKindsTest, AlikeIslandsAreOfOneKind) {
   EXPECT_EQ(kinds.SetOf(0b0110), 2 * kinds.StrideOf(alike));
   EXPECT_EQ(kinds.SpanOf(alike), 3 * kinds.StrideOf(alike));
   EXPECT_EQ(kinds.SetOf(0b1111), kinds.num_sets() - 1);
+  // So it is with more islands.
+  instance.problem.num_islands = 11;
+  const IslandKinds more(instance.problem);
+  EXPECT_EQ(more.num_sets(), 2 * 3 * 2 * 8);
+  EXPECT_EQ(more.SetOf(0b10000001000),
+            more.SetOf(0b1000) + more.SetOf(0b10000000000));
+  EXPECT_EQ(more.SetOf(0b01000000000), more.SetOf(0b10000000000));
+  EXPECT_EQ(more.SetOf(0b11111111111), more.num_sets() - 1);
+  instance.problem.num_islands = 4;
   // A requirement sets an island apart.
   instance.problem.required_islands = 0b0010;
   EXPECT_EQ(IslandKinds(instance.problem).num_kinds(), 4);

@@ -273,6 +273,82 @@ TEST(PlayedOrderTest, SkipsSettledSetsOfIslands) {
   }
 }
 
+// Returns a copy of a problem of two islands. Further ones are alike to the
+// second of them, with the same slices, transfers and exchanges.
+PlayedProblem WithCopies(PlayedProblem problem, int num_islands) {
+  const auto original = [](int island) { return std::min(island, 1); };
+  const auto of = [original](PlayedSlice slice) {
+    slice.island = original(slice.island);
+    return slice;
+  };
+  const std::vector<PlayedSlice> slices = problem.slices;
+  problem.num_islands = num_islands;
+  for (int island = 0; island < num_islands; ++island) {
+    problem.first_alike.push_back(original(island));
+    if (island < 2) continue;
+    for (PlayedSlice slice : slices) {
+      if (slice.island != 1) continue;
+      slice.island = island;
+      problem.slices.push_back(slice);
+    }
+  }
+  problem.set_transfers = [of](const PlayedSlice& from, const PlayedSlice& to,
+                               StageTimes& last) {
+    SetTransfers(of(from), of(to), last);
+  };
+  problem.least_transfers = [original](int atom, int from, int to) {
+    return LeastTransfers(atom, original(from), original(to));
+  };
+  problem.exchange_s = [of](const PlayedSlice& first, const PlayedSlice& last) {
+    return ExchangeSeconds(of(first), of(last));
+  };
+  problem.least_exchange_s = [of, original](const PlayedSlice& last,
+                                            int first) {
+    return LeastExchangeSeconds(of(last), original(first));
+  };
+  return problem;
+}
+
+// Returns the times and the sets of islands of all that an order returns.
+std::vector<std::pair<double, uint32_t>> AllOf(const PlayedProblem& problem) {
+  std::vector<std::pair<double, uint32_t>> found;
+  PlayedOrder order({problem}, kEveryTime);
+  while (true) {
+    const auto next = order.Next(kEveryTime, GoOn).value();
+    if (!next.has_value()) break;
+    uint32_t islands = 0;
+    for (const int s : next->slices) islands |= 1 << problem.slices[s].island;
+    found.push_back({next->seconds, islands});
+  }
+  EXPECT_TRUE(order.is_exact());
+  return found;
+}
+
+// With few islands bounds tell sets of them apart, with more they do not.
+TEST(PlayedOrderTest, LeavesOutOnlyCopiesOnAlikeIslands) {
+  size_t num_left_out = 0;
+  for (uint32_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    std::mt19937 rng(seed);
+    PlayedProblem problem = WithCopies(RandomProblem(rng, 3, 2),
+                                       /*num_islands=*/seed % 4 == 0 ? 6 : 4);
+    const auto found = AllOf(problem);
+    std::set<double> times;
+    for (const auto& [seconds, islands] : found) {
+      times.insert(seconds);
+      // The first of islands 1, 2, … are in use.
+      EXPECT_EQ((islands >> 1) & ((islands >> 1) + 1), 0);
+    }
+    problem.first_alike.clear();
+    std::set<double> expected;
+    const auto all = AllOf(problem);
+    for (const auto& [seconds, islands] : all) expected.insert(seconds);
+    EXPECT_EQ(times, expected);
+    num_left_out += all.size() - found.size();
+  }
+  EXPECT_GT(num_left_out, 1000);
+}
+
 // The model of `num_atoms` equal atoms on two islands, with many plans.
 PlayedProblem LargeProblem(int num_atoms) {
   PlayedProblem problem{.num_atoms = num_atoms,

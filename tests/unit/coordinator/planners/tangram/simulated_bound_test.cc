@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -92,6 +93,13 @@ std::vector<TimedSlice> RandomSlices(int num_atoms, int num_islands,
   return slices;
 }
 
+// The first of alike islands, for islands that are not.
+std::vector<int> Unlike(int num_islands) {
+  std::vector<int> first_alike(num_islands);
+  std::iota(first_alike.begin(), first_alike.end(), 0);
+  return first_alike;
+}
+
 TEST(SimulatedBoundTest, IsAtMostTheSimulatedTimeOfEveryComposition) {
   double tightest = 0;
   for (uint32_t seed = 0; seed < 200; ++seed) {
@@ -108,8 +116,8 @@ TEST(SimulatedBoundTest, IsAtMostTheSimulatedTimeOfEveryComposition) {
     }
     const double least_s = LeastPlayed(num_atoms, num_microbatches, slices);
     ASSERT_OK_AND_ASSIGN(const double bound_s,
-                         LeastIterationSeconds(num_atoms, num_islands, bounds,
-                                               kNoLimit, NeverStop));
+                         LeastIterationSeconds(num_atoms, Unlike(num_islands),
+                                               bounds, kNoLimit, NeverStop));
     EXPECT_LE(bound_s, least_s);
     EXPECT_GT(bound_s, 0.5 * least_s);
     tightest = std::max(tightest, bound_s / least_s);
@@ -124,25 +132,67 @@ TEST(SimulatedBoundTest, ManyIslandsOnlyLowerIt) {
   for (const TimedSlice& slice : slices) bounds.push_back(BoundOf(slice, 8));
   ASSERT_OK_AND_ASSIGN(
       const double few,
-      LeastIterationSeconds(3, 3, bounds, kNoLimit, NeverStop));
+      LeastIterationSeconds(3, Unlike(3), bounds, kNoLimit, NeverStop));
   ASSERT_OK_AND_ASSIGN(
       const double many,
-      LeastIterationSeconds(3, 16, bounds, kNoLimit, NeverStop));
+      LeastIterationSeconds(3, Unlike(16), bounds, kNoLimit, NeverStop));
   EXPECT_LE(many, few);
   EXPECT_GT(many, 0);
+}
+
+// Adds copies of island 3, so that there are 16 islands.
+std::vector<BoundSlice> WithCopiesOfThree(std::vector<BoundSlice> slices) {
+  for (const BoundSlice& slice : std::vector<BoundSlice>(slices)) {
+    for (int island = 4; island < 16 && slice.island == 3; ++island) {
+      slices.push_back(slice);
+      slices.back().island = island;
+    }
+  }
+  return slices;
+}
+
+// Thirteen of sixteen islands are alike. They can take one atom each, so not
+// more than four of them are in use.
+TEST(SimulatedBoundTest, ManyAlikeIslandsHoldOneSliceEach) {
+  double sum_of_shares = 0;
+  for (uint32_t seed = 0; seed < 50; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    std::mt19937 rng(seed);
+    std::vector<BoundSlice> bounds;
+    for (const TimedSlice& slice : RandomSlices(4, 4, rng)) {
+      if (slice.island == 3 && slice.atoms.size() > 1) continue;
+      bounds.push_back(BoundOf(slice, 8));
+    }
+    bounds = WithCopiesOfThree(bounds);
+    std::vector<int> first_alike = Unlike(16);
+    std::fill(first_alike.begin() + 3, first_alike.end(), 3);
+    std::vector<BoundSlice> on_seven = bounds;
+    std::erase_if(on_seven,
+                  [](const BoundSlice& slice) { return slice.island >= 7; });
+    const auto least_s = [](const std::vector<int>& alike,
+                            const std::vector<BoundSlice>& slices) {
+      return LeastIterationSeconds(4, alike, slices, kNoLimit, NeverStop)
+          .value();
+    };
+    const double exact = least_s(Unlike(7), on_seven);
+    EXPECT_EQ(least_s(first_alike, bounds), exact);
+    EXPECT_LE(least_s(Unlike(16), bounds), exact);
+    sum_of_shares += least_s(Unlike(16), bounds) / exact;
+  }
+  EXPECT_LT(sum_of_shares, 49.5);
 }
 
 TEST(SimulatedBoundTest, IsNeverMoreThanTheLimit) {
   const BoundSlice slow = MakeBoundSlice({0, 1}, 0, {4.0}, 1, 2);
   ASSERT_OK_AND_ASSIGN(const double bound_s,
-                       LeastIterationSeconds(1, 1, {slow}, 3, NeverStop));
+                       LeastIterationSeconds(1, {0}, {slow}, 3, NeverStop));
   EXPECT_EQ(bound_s, 3);
 }
 
 TEST(SimulatedBoundTest, StopsWhenTold) {
   const BoundSlice slice = MakeBoundSlice({0, 1}, 0, {4.0}, 1, 2);
   EXPECT_THAT(
-      LeastIterationSeconds(1, 1, {slice}, kNoLimit, [] { return true; }),
+      LeastIterationSeconds(1, {0}, {slice}, kNoLimit, [] { return true; }),
       testing::StatusIs(absl::StatusCode::kCancelled, "planning stopped"));
 }
 
