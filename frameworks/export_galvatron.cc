@@ -221,7 +221,7 @@ absl::StatusOr<std::string> ModelYaml(const PlannedTraining& in,
            option.name == "max_position_embeddings";
   };
   std::string yaml =
-      absl::StrCat("    model_size: ", model.name,
+      absl::StrCat("    model_size: ", Json(model.name).dump(),
                    "\n    is_moe_model: ", Truth(layer.is_moe()), "\n");
   for (const MegatronOption& option : options) {
     if (is_other(option)) continue;

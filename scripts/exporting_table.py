@@ -205,7 +205,8 @@ def trained_by_reference(target, folder, seen):
 
 
 def marks(target, folder, seen):
-    """" F R": what trained the export rightly."""
+    """Marks of what trained the export as asked: F, the framework; R, the
+    reference runtime. WRONG follows a mark whose training went wrong."""
     if gpus_of(folder) > MOST_GPUS:
         return ""
     found = ""

@@ -6,8 +6,8 @@
 
 namespace tangram {
 
-// The margin of frameworks of whose runs too few state their memory. With it,
-// 95 % of published runs that ran fit (docs/accuracy.md).
+// The margin of a framework with too few published runs that state their
+// memory. With it, 95 % of published runs that ran fit (docs/accuracy.md).
 inline constexpr double kUsualMemoryMargin = 0.05;
 
 // Returns the share of each GPU's memory that plans for a framework leave free

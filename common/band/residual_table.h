@@ -39,7 +39,7 @@ struct PredictionTraits {
   auto operator<=>(const PredictionTraits&) const = default;
 };
 
-// The tail of quantiles of which nothing is unknown.
+// The share of runs on either side of a band whose quantiles are exact.
 inline constexpr double kWidestTail = (1 - kBandCoverage) / 2;
 
 // The share of pairs of plans whose predicted ratio of times is off by less
@@ -62,9 +62,9 @@ struct ResidualCell {
 struct ResidualTable {
   std::vector<ResidualCell> cells;
   // Share of a band's runs on either side of it, by quantity; that of kOrder is
-  // not used. It is chosen so
-  // that bands of sources left out hold about kBandCoverage of their rows: less
-  // than half of the rest, because a new source differs from all others.
+  // not used. It is chosen so that bands of sources left out hold about
+  // kBandCoverage of their rows: less than half of the rest, because a new
+  // source differs from all others.
   std::array<double, kNumQuantities> tails = {kWidestTail, kWidestTail,
                                               kWidestTail};
   // Generation of each GPU type.

@@ -87,8 +87,8 @@ class StageState {
                  int holder) {
     if (!(parameters > 0)) return;
     const double share = std::min(1.0, on_gpu / parameters);
-    // A tensor that is not split is whole on every rank. Of one that is split
-    // in part, each rank holds what they have in common:
+    // A tensor that is not split is whole on every rank. If it is split in
+    // part, each rank holds what they have in common:
     //   share = common + (1 − common) / parts
     double parts = std::round(1 / share);
     double common = 0;

@@ -41,18 +41,17 @@ struct HeldPart {
   int holder = 0;           // Index into HeldState::gpus.
 };
 
-// Weights and optimizer state of a plan on its GPUs. Gradients are made anew in
-// every iteration.
+// Weights and optimizer state of a plan on its GPUs. Every iteration
+// computes new gradients.
 struct HeldState {
   std::vector<NamedGpu> gpus;
   std::vector<HeldPart> parts;  // By tensor, then begin, then holder.
 };
 
 // Returns the state that the plan holds. A rank of a tensor-parallel group
-// holds its part in rank order, and of ZeRO's shards that of its replica. A
-// tied head holds a copy of the embedding's matrix, unless its stage has the
-// embedding. Parameters that tensor parallelism
-// does not split are whole on each rank.
+// holds its part in rank order, and the ZeRO shard of its replica. A tied head
+// holds a copy of the embedding's matrix, unless its stage has the embedding.
+// Parameters that tensor parallelism does not split are whole on each rank.
 HeldState HeldBy(const ModelSpec& model, const Cluster& cluster,
                  const TrainingOptions& training, const PipelinePlan& plan);
 

@@ -18,7 +18,7 @@ struct NodeMove {
   double from_inside_bytes = 0;  // From other GPUs of the node.
   double in_bytes = 0;           // From other nodes.
   double out_bytes = 0;          // To other nodes.
-  double checkpoint_bytes = 0;   // That no GPU holds any more.
+  double checkpoint_bytes = 0;   // State that no GPU holds any more.
 };
 
 // Bytes from one node to another.
@@ -35,9 +35,9 @@ struct PlanMove {
   double kept_bytes = 0;
   double moved_bytes = 0;  // From other GPUs.
   double checkpoint_bytes = 0;
-  // A lower bound on the time of the transfers between GPUs: of each node, its
-  // bytes in or out at the links' rates, and inside it those of its busiest
-  // GPU. Reading a checkpoint is not in it.
+  // A lower bound on the time of the transfers between GPUs. Each node takes at
+  // least the time of its bytes in or out over its links, and of its busiest
+  // GPU's bytes inside it. Reading a checkpoint does not count.
   double seconds = 0;
 
   bool loses_state() const { return checkpoint_bytes > 0; }

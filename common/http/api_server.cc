@@ -33,7 +33,7 @@ struct ApiCall {
   MHD_Connection* connection = nullptr;
   ApiRequest request;
   std::string account;
-  int64_t counted_bytes = 0;  // Of the body, in the sums.
+  int64_t counted_bytes = 0;  // The body's, in the sums.
   bool is_refused = false;    // The response is set, and the body is not read.
   bool is_handled = false;
 

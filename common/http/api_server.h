@@ -32,7 +32,7 @@ struct ApiRequest {
 struct ApiAdmission {
   // The answer to a request that is refused; its body takes no memory.
   std::optional<HttpResponse> refusal;
-  // Who pays for the memory of the body.
+  // The account that pays for the memory of the body.
   std::string account;
 };
 

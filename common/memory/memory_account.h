@@ -8,7 +8,7 @@ namespace tangram {
 // Counts the bytes that one piece of work takes by `new` and gives back by
 // `delete`, and tells when they are too many. Counts what the allocator gives,
 // as malloc_usable_size(3) says it. Work that runs in several threads, or frees
-// what others have allocated, is not counted rightly; see ChargeScope. Not
+// what others have allocated, is miscounted; see ChargeScope. Not
 // thread-safe: used by the thread that does the work.
 class MemoryAccount {
  public:

@@ -25,16 +25,17 @@ void SettleCoverage(int asked_trailing_stages, SlicePlanSet& answer);
 int KeepWithin(const StageLimits& limits, const ModelSlice& slice,
                SlicePlanSet& answer);
 
-// The reason of answers without plans that take at most
+// The reason for an answer without plans if none takes at most
 // ParallelizeOptions::limit_s.
 inline constexpr char kNotFastEnough[] = "no plan is fast enough to be of use";
 
-// Drops plans that take longer than options.limit_s, after it has settled the
-// coverage. The plans need not be checked.
+// Calls SettleCoverage, then drops plans that take longer than options.limit_s.
+// The plans need not have been checked.
 void KeepUseful(const ParallelizeOptions& options, SlicePlanSet& answer);
 
-// Does both for an answer of a parallelizer that does not know limits, or not
-// all of them. Without limits, does nothing.
+// Calls SettleCoverage, then KeepWithin, for an answer of a parallelizer that
+// does not know all limits, and returns the number of dropped plans. Does
+// nothing if there are no limits.
 int SettleWithin(const StageLimits& limits, const ModelSlice& slice,
                  int asked_trailing_stages, SlicePlanSet& answer);
 

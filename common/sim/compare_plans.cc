@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "common/base/format.h"
 #include "common/sim/describe.h"
 #include "common/sim/time_shares.h"
 
@@ -26,8 +27,8 @@ class Comparison {
   }
   void Fraction(absl::string_view what, double before, double after) {
     if (std::abs(after - before) < kNegligible) return;
-    lines_.push_back(
-        absl::StrCat(what, ": ", Percent(before), " -> ", Percent(after)));
+    lines_.push_back(absl::StrCat(what, ": ", FormatPercent(before), " -> ",
+                                  FormatPercent(after)));
   }
   void Time(absl::string_view what, double before_s, double after_s) {
     lines_.push_back(absl::StrFormat("%s: %s -> %s (%+.1f %%)", what,

@@ -111,10 +111,6 @@ std::string DeviceName(const PipelinePlan& plan, int device) {
   return absl::StrCat(plan.virtual_stages == 1 ? "stage " : "device ", device);
 }
 
-std::string Percent(double fraction) {
-  return absl::StrFormat("%.1f %%", 100 * fraction);
-}
-
 std::string Seconds(double seconds) {
   if (seconds >= 1) return absl::StrFormat("%.2f s", seconds);
   if (seconds >= 1e-3) return absl::StrFormat("%.1f ms", 1e3 * seconds);

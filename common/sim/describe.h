@@ -47,9 +47,8 @@ std::vector<std::string> DescribeSwitches(const TrainingOptions& training);
 // "stage 2", or "device 2" if devices run several chunks.
 std::string DeviceName(const PipelinePlan& plan, int device);
 
-std::string Percent(double fraction);  // "12.5 %"
-std::string Seconds(double seconds);   // "1.25 s", "12.5 ms", "125 us"
-std::string GigaBytes(double bytes);   // "15.75 GB"; 10^9 bytes
+std::string Seconds(double seconds);  // "1.25 s", "12.5 ms", "125 us"
+std::string GigaBytes(double bytes);  // "15.75 GB"; 10^9 bytes
 
 }  // namespace tangram
 

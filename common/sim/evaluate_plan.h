@@ -114,12 +114,12 @@ double PeakFlopsOf(const Cluster& cluster, const TrainingOptions& training,
 // Returns kInvalidArgument if ValidatePlan does, and if a figure is not finite;
 // kCancelled if `should_stop`, which may be empty and is polled every few
 // milliseconds, returns true. A plan that does not fit in memory is evaluated
-// too and has violations. `timeline`, if given, is filled
-// with every event in order of stage, then start. It is left empty if it could
-// exceed kMaxTimelineEvents (play_pipeline.h). Beyond kMaxPlayedMicrobatches,
-// the run time does not grow with the number of microbatches. `state` is
-// the share of the model state that this pipeline keeps, if it is one of
-// several (ReplicatedPlan). Thread-safe, deterministic.
+// too and has violations. `timeline`, if given, is filled with every event in
+// order of stage, then start. It is left empty if it could exceed
+// kMaxTimelineEvents (play_pipeline.h). Beyond kMaxPlayedMicrobatches, the run
+// time does not grow with the number of microbatches. `state` is the share of
+// the model state that this pipeline keeps, if it is one of several
+// (ReplicatedPlan). Thread-safe, deterministic.
 //
 // A pass of a mixed stage in lock-step takes as long as in its slowest group. A
 // stage that routes microbatches has a device for each group

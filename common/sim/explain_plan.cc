@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/format.h"
 #include "common/domain/stage_part.h"
 #include "common/sim/describe.h"
 #include "common/sim/time_shares.h"
@@ -77,16 +78,17 @@ std::string ExplainTime(const PipelinePlan& plan,
   std::vector<std::string> parts;
   for (const TimeShare& share : shares) {
     if (share.fraction >= kNegligible) {
-      parts.push_back(absl::StrCat(share.name, " ", Percent(share.fraction)));
+      parts.push_back(
+          absl::StrCat(share.name, " ", FormatPercent(share.fraction)));
     }
   }
   const double recompute = RecomputationShare(plan, evaluation);
   return absl::StrCat(
       "An iteration takes ", Seconds(evaluation.iteration_time_s),
       ". The GPUs' time goes to ", absl::StrJoin(parts, ", "),
-      recompute < kNegligible
-          ? "."
-          : absl::StrCat("; recomputation takes ", Percent(recompute), "."));
+      recompute < kNegligible ? "."
+                              : absl::StrCat("; recomputation takes ",
+                                             FormatPercent(recompute), "."));
 }
 
 // Names the slowest stage or device, or says that all are balanced.
@@ -114,7 +116,7 @@ std::string ExplainPace(const Cluster& cluster, const PipelinePlan& plan,
                       ") sets the pace: ", Seconds(slowest_s),
                       " a microbatch; the others take ", Seconds(others_s),
                       " on average. The most idle ", noun, " waits ",
-                      Percent(most_idle_s / evaluation.iteration_time_s),
+                      FormatPercent(most_idle_s / evaluation.iteration_time_s),
                       " of the time.");
 }
 
@@ -136,7 +138,8 @@ std::string ExplainGroups(const Cluster& cluster, const PipelinePlan& plan,
         mixed.groups[g].share, " of ", whole,
         routed ? " microbatches, each in " : " samples of each microbatch, in ",
         Seconds(figures.forward_s + figures.backward_s), ", and waits ",
-        Percent(figures.idle_s / evaluation.iteration_time_s), " of the time"));
+        FormatPercent(figures.idle_s / evaluation.iteration_time_s),
+        " of the time"));
   }
   return absl::StrCat("Stage ", s, " has replicas that differ (",
                       StageSharingName(mixed.sharing),
@@ -151,7 +154,7 @@ std::string ExplainSends(const PipelinePlan& plan,
   return absl::StrCat(
       "The slowest transfer, between stages ", s, " and ", s + 1, ", takes ",
       Seconds(send_s), " a microbatch, ",
-      Percent(send_s / *std::max_element(paces.begin(), paces.end())),
+      FormatPercent(send_s / *std::max_element(paces.begin(), paces.end())),
       " of the slowest ", DeviceNoun(plan), ".");
 }
 
@@ -240,14 +243,14 @@ std::string ExplainMemory(const ModelSpec& model, const PipelinePlan& plan,
       "; the fullest GPUs (", DeviceName(plan, fullest), ", ",
       InFlight(plan, evaluation, fullest), " in flight) need ",
       GigaBytes(stage.peak_bytes), " of ", GigaBytes(stage.capacity_bytes),
-      ", ", Percent(stage.peak_bytes / stage.capacity_bytes), ".");
+      ", ", FormatPercent(stage.peak_bytes / stage.capacity_bytes), ".");
 }
 
 std::string ExplainMeasured(const Evaluation& evaluation) {
   if (evaluation.measured_fraction == 0) {
     return "All times are estimates; none was measured.";
   }
-  return absl::StrCat(Percent(evaluation.measured_fraction),
+  return absl::StrCat(FormatPercent(evaluation.measured_fraction),
                       " of the compute time rests on measurements, the rest "
                       "is estimated.");
 }

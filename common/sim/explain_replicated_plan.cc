@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "common/base/format.h"
 #include "common/sim/describe.h"
 #include "common/sim/explain_plan.h"
 #include "common/sim/share_batch.h"
@@ -99,7 +100,7 @@ std::string BetterShares(const ModelSpec& model, const Cluster& cluster,
   if (gain < kNotable) return "";
   return absl::StrFormat(
       "shares of %s microbatches would make the iteration about %s shorter",
-      absl::StrJoin(shares, ", "), Percent(gain));
+      absl::StrJoin(shares, ", "), FormatPercent(gain));
 }
 
 std::string ShareSentence(const Cluster& cluster, const ReplicatedPlan& plan,
@@ -112,7 +113,7 @@ std::string ShareSentence(const Cluster& cluster, const ReplicatedPlan& plan,
   return absl::StrFormat(
       "pipeline %d (%s) trains %s of the batch and would end alone after %s", r,
       DescribeGpus(cluster, GpusOf(replica.plan)),
-      Percent(SamplesOf(replica) / samples),
+      FormatPercent(SamplesOf(replica) / samples),
       Seconds(evaluation.pipelines[r].iteration_time_s));
 }
 

@@ -14,10 +14,10 @@ bool SplitsTiedMatrix(const ModelSpec& model, const PipelinePlan& plan);
 // Returns whether the head uses the embedding's matrix.
 bool HasTiedMatrix(const ModelSpec& model);
 
-// Returns the seconds that the first and the last stage of a plan exchange the
-// gradients of the matrix that embedding and head share, once an iteration. 0
-// if not SplitsTiedMatrix. Each replica of a stage does so for
-// itself, after its gradients are reduced (Megatron-LM since 2020,
+// Returns the seconds in which the first and the last stage of a plan exchange
+// the gradients of the matrix that embedding and head share, once an iteration;
+// 0 if not SplitsTiedMatrix. Each replica of a stage does so for itself, after
+// its gradients are reduced (Megatron-LM since 2020,
 // _allreduce_embedding_grads; DeepSpeed, _exec_reduce_tied_grads). With V words
 // of h elements, b bytes of a gradient and R replicas, an all-reduce of two
 // moves V·h·b·R bytes in either direction. `path` is from the first to the last

@@ -101,7 +101,9 @@ std::string ToChromeTrace(const Trace& trace) {
   const Json file = {{"traceEvents", std::move(events)},
                      {"displayTimeUnit", "ms"},
                      {"otherData", {{"dropped_spans", trace.num_dropped}}}};
-  return file.dump() + "\n";
+  return file.dump(-1, ' ', /*ensure_ascii=*/false,
+                   Json::error_handler_t::replace) +
+         "\n";
 }
 
 }  // namespace tangram

@@ -86,7 +86,9 @@ std::string ToOtlpJson(const Trace& trace) {
       {"resourceSpans",
        Json::array({{{"resource", resource},
                      {"scopeSpans", Json::array({scope_spans})}}})}};
-  return request.dump() + "\n";
+  return request.dump(-1, ' ', /*ensure_ascii=*/false,
+                      Json::error_handler_t::replace) +
+         "\n";
 }
 
 }  // namespace tangram

@@ -5,7 +5,8 @@
 
 #include "common/trace/trace.h"
 
-// Writes traces for other programs. The text ends in a newline.
+// Writes traces for other programs. The text ends in a newline. Bytes that are
+// not UTF-8, as errors of adapter programs may hold, become U+FFFD.
 namespace tangram {
 
 // Returns an ExportTraceServiceRequest in OTLP's JSON encoding, which

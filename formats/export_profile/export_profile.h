@@ -46,8 +46,9 @@ struct ProfileTarget {
 // Sorted by name.
 absl::Span<const ProfileTarget> ProfileTargets();
 
-// Returns the files for the planner of that name. kInvalidArgument: there is
-// none.
+// Returns the files for the planner of that name. Names of the model and of GPU
+// types become words in them, so that every file stays in the folder.
+// kInvalidArgument: there is no such planner.
 absl::StatusOr<ProfileExport> ExportProfile(absl::string_view target,
                                             const ProfiledJob& job);
 

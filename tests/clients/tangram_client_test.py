@@ -273,7 +273,7 @@ class PictureTest(unittest.TestCase):
         root = self.draw(tangram_client.Plan(two_stages()))
         boxes = [group.find(SVG + "rect") for group in root.iter(SVG + "g")]
         self.assertEqual([box.get("x") for box in boxes], ["10.0", "235.0"])
-        # Of 900, less a gap of one: 2 and 6 of 8 layers.
+        # 2 and 6 of 8 layers take their shares of 900, less a gap of one.
         self.assertEqual([box.get("width") for box in boxes],
                          ["224.0", "674.0"])
         self.assertEqual(len({box.get("fill") for box in boxes}), 2)

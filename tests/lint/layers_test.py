@@ -37,7 +37,8 @@ THIRD_PARTY = {
                   " common/trace frameworks formats/import_cluster"
                   " coordinator/auth coordinator/rest",
     r"pugixml": "formats/import_cluster",
-    r"civetweb": "coordinator/web",
+    r"microhttpd": "common/http",
+    r"(sqlite3|libpq-fe)\.h": "coordinator/store",
     r"CLI/": "cli/args",
     r"coin/": "worker/adapters/alpa",
     r"metis\.h": "coordinator/planners/rivals/hexiscale",

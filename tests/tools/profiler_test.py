@@ -79,6 +79,16 @@ class WithoutTorchTest(ProfilerTest):
 @unittest.skipUnless(HAS_TORCH, "PyTorch is not installed")
 class WithTorchTest(ProfilerTest):
 
+    def test_numbers_must_be_positive(self):
+        for name in "tangram_profile.py", "train_steps.py":
+            for option in "--repeats", "--seq":
+                run = self.run_program(name, "--out", self.folder / "x",
+                                       "--device", "cpu", option, "0")
+                self.assertEqual(run.returncode, 2)
+                self.assertIn(
+                    f"argument {option}: 0; expected a positive integer",
+                    run.stderr)
+
     def test_no_gpu_is_an_error_unless_allowed(self):
         for name in "tangram_profile.py", "train_steps.py":
             out = self.folder / "x"

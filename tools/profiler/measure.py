@@ -4,6 +4,7 @@ CUDA events time a GPU on its own timeline. The clock times a CPU, which is for
 tests of these programs.
 """
 
+import argparse
 import statistics
 import sys
 import time
@@ -20,6 +21,13 @@ EXIT_NOTHING_TO_MEASURE = 2
 def fail(message):
     print(message, file=sys.stderr)
     sys.exit(EXIT_NOTHING_TO_MEASURE)
+
+
+def positive_int(text):
+    """The type of a command-line option."""
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"{text}; expected a positive integer")
+    return int(text)
 
 
 def check_writable(path):

@@ -27,10 +27,7 @@ PARTS = ("gemms", "layers", "operators", "collectives", "p2p")
 
 
 def positive_ints(text):
-    values = sorted({int(part) for part in text.split(",")})
-    if values[0] < 1:
-        raise argparse.ArgumentTypeError(f"{text}; expected positive integers")
-    return values
+    return sorted({measure.positive_int(part) for part in text.split(",")})
 
 
 def part_names(text):
@@ -51,19 +48,23 @@ def parse_arguments(arguments):
     add("--models", default="gpt3-1.3b", metavar="NAME,...",
         help="built-in names or JSON model files [gpt3-1.3b]")
     add("--dtype", default="bf16", choices=list(measure.DTYPES))
-    add("--seq", type=int, help="tokens a sample [the model's usual number]")
+    add("--seq", type=measure.positive_int,
+        help="tokens a sample [the model's usual number]")
     add("--samples", type=positive_ints, default=[1, 2, 4, 8],
         metavar="N,...", help="batch sizes [1,2,4,8]")
     add("--tp", type=positive_ints, default=[1], metavar="N,...",
         help="tensor-parallel degrees; above 1 under torchrun [1]")
-    add("--no-flash-attention", action="store_true")
+    add("--no-flash-attention", action="store_true",
+        help="time attention as separate kernels")
     add("--skip", type=part_names, default=[], metavar="PART,...",
         help="parts to leave out: " + ", ".join(PARTS))
-    add("--largest-gemm", type=int, default=16384, metavar="N",
+    add("--largest-gemm", type=measure.positive_int, default=16384, metavar="N",
         help="edge of the largest square matrix product [16384]")
-    add("--largest-collective", type=int, default=LARGEST_COLLECTIVE_BYTES,
-        metavar="BYTES")
-    add("--repeats", type=int, default=10, help="timed rounds [10]")
+    add("--largest-collective", type=measure.positive_int,
+        default=LARGEST_COLLECTIVE_BYTES, metavar="BYTES",
+        help="largest message of a collective [1 GiB]")
+    add("--repeats", type=measure.positive_int, default=10,
+        help="timed rounds [10]")
     add("--allow-no-gpu", action="store_true",
         help="without a GPU: measure nothing and exit with 0 instead of 2")
     add("--device", default="gpu", choices=["gpu", "cpu"],
@@ -155,7 +156,7 @@ def describe(device, models, options):
 
 
 def write_profile(profile, file):
-    """Returns JSON with one entry a line, so that profiles can be compared."""
+    """Writes JSON with one entry a line, so that profiles can be compared."""
     lines = []
     for key, value in profile.items():
         if isinstance(value, list) and value:

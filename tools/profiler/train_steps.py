@@ -176,8 +176,10 @@ def parse_arguments(arguments):
     add("--gpu", metavar="TYPE",
         help="GPU type as in the catalogue [the driver's name]")
     add("--dtype", default="bf16", choices=list(measure.DTYPES))
-    add("--seq", type=int, default=2048, help="tokens a sequence [2048]")
-    add("--repeats", type=int, default=7, help="timed steps [7]")
+    add("--seq", type=measure.positive_int, default=2048,
+        help="tokens a sequence [2048]")
+    add("--repeats", type=measure.positive_int, default=7,
+        help="timed steps [7]")
     add("--allow-no-gpu", action="store_true",
         help="without a GPU: measure nothing and exit with 0 instead of 2")
     add("--device", default="gpu", choices=["gpu", "cpu"],

@@ -96,6 +96,15 @@ TEST(ExportPlanTest, GalvatronIsToldOfAllThatIsNotLlama) {
   EXPECT_THAT(ContentOf(exported, "launch.sh"), HasSubstr("/models/gpt\""));
 }
 
+TEST(ExportPlanTest, NamesOfModelsAddNoSettingsForGalvatron) {
+  PlannedTraining planned = TwoIslands();
+  planned.model.name = "x\n    evil: 1";
+  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported,
+                       ExportPlan("galvatron", planned));
+  EXPECT_THAT(ContentOf(exported, "runtime.yaml"),
+              HasSubstr("    model_size: \"x\\n    evil: 1\"\n"));
+}
+
 TEST(ExportPlanTest, GalvatronTrainsExpertsWithItsOtherProgram) {
   PlannedTraining planned = OneMesh();
   planned.model = *BuiltinModel("mixtral-8x7b");

@@ -8,12 +8,10 @@
 #include "common/base/stop_poll.h"
 #include "common/domain/closed_form.h"
 #include "worker/adapters/alpa/alpa_pipeline_bounds.h"
+#include "worker/adapters/search/search_limit.h"
 
 namespace tangram::alpa {
 namespace {
-
-// Sums of the same stages in another order differ in their last digits.
-constexpr double kRounding = 1 + 1e-9;
 
 // A partial solution: the stages of a pipeline from some layer to the end.
 struct Label {
@@ -107,7 +105,7 @@ class Solver {
         grid_(max_stages_ * problem.MostSeconds()),
         poll_(options.should_stop),
         bounds_(problem, options.trailing_stages, &poll_),
-        most_s_(options.limit_s * kRounding),
+        most_s_(WithRoundingRoom(options.limit_s)),
         pass_bounds_(problem, options.trailing_stages, &poll_,
                      &StageOption::pass_s),
         with_fewer_stages_(StateOf(num_layers_, 0, 0)) {}

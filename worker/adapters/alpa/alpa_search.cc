@@ -34,7 +34,8 @@ class Search {
     StopPoll poll(options_.should_stop);
     const InterOperatorProblem problem = tables_.Problem(poll);
     if (poll.stopped()) {
-      return {.infeasible = WhyNoPlan(std::nullopt), .truncated = true};
+      answer_.truncated = true;
+      return Finish();
     }
     answer_.covers_trailing_stages = kUnlimitedTrailingStages;
     int trailing_stages = options_.trailing_stages;
@@ -61,16 +62,16 @@ class Search {
       if (found.pipelines.empty()) break;
       trailing_stages = covers < kUnlimitedTrailingStages ? covers + 1 : covers;
     }
-    KeepNonDominated(answer_.plans, tables_.island().limits.each_depth);
-    if (answer_.plans.empty()) {
-      answer_.infeasible = answer_.truncated
-                               ? WhyNoPlan(std::nullopt)
-                               : WhyNoPlan(LeastShort(), options_.limit_s);
-    }
-    return std::move(answer_);
+    return Finish();
   }
 
  private:
+  SlicePlanSet Finish() {
+    KeepNonDominated(answer_.plans, tables_.island().limits.each_depth);
+    ExplainNoPlan([this] { return LeastShort(); }, options_.limit_s, answer_);
+    return std::move(answer_);
+  }
+
   // Appends the pipelines' plans. Returns the number of trailing stages that
   // all of them bear.
   int AddPlans(const InterOperatorAnswer& found) {

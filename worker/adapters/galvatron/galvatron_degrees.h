@@ -73,8 +73,8 @@ class DegreeCosts {
                                                 int in_flight, StopPoll& poll);
 
   // Returns the choice of each layer of the range. Limits may let all choices
-  // recompute alike (MaskWithin). Among equal layers, those
-  // that recompute most come first.
+  // recompute alike (MaskWithin). Among equal layers, those that recompute most
+  // come first.
   std::vector<LayerRecompute> ChoicesOf(LayerRange range,
                                         const RecomputePlan& plan);
   StageCost CostOf(LayerRange range,

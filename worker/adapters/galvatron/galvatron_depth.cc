@@ -10,6 +10,7 @@
 #include "common/domain/recompute_masks.h"
 #include "common/parallelizer/stage_transfer.h"
 #include "common/parallelizer/trailing_stages.h"
+#include "worker/adapters/search/search_limit.h"
 #include "worker/adapters/search/stage_cuts.h"
 
 namespace tangram::galvatron {
@@ -58,8 +59,8 @@ Depth::Depth(const SliceLayers& layers, const EqualStages& layout,
   latency_s_ = table_.LeastLatencySeconds();
   slowest_s_ = latency_s_ / layout.num_stages;
   if (num_microbatches_ > 1) {
-    most_s_ =
-        (SearchLimitSeconds(options) - latency_s_) / (num_microbatches_ - 1);
+    most_s_ = (WithRoundingRoom(options.limit_s) - latency_s_) /
+              (num_microbatches_ - 1);
   }
 }
 

@@ -20,12 +20,6 @@ inline constexpr double kSlowestMargins[] = {1, 1.05, 1.25};
 // kTime: stage times. kTimeAndSync: stage times and gradient synchronisation.
 enum class Goal { kTime, kTimeAndSync };
 
-// Returns the query's limit with room for rounding: bounds are sums in another
-// order than the times that they bound.
-inline double SearchLimitSeconds(const ParallelizeOptions& options) {
-  return options.limit_s * (1 + 1e-9);
-}
-
 // Searches pipelines of one number of stages with one number of GPUs each.
 // Keeps references to its arguments. `table` is that of the layout's stages,
 // and `poll` has its should_stop.

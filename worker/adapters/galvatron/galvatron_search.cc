@@ -12,6 +12,7 @@
 #include "common/base/stop_poll.h"
 #include "common/domain/plan_merits.h"
 #include "worker/adapters/galvatron/galvatron_depth.h"
+#include "worker/adapters/search/search_limit.h"
 #include "worker/adapters/search/why_no_plan.h"
 
 namespace tangram::galvatron {
@@ -53,8 +54,9 @@ class Search {
       if (answer_.truncated) break;
       Depth depth(layers_, layout, island_, options_,
                   TableOf(layout.gpus_per_stage), poll_);
-      if (depth.LeastSeconds() <= SearchLimitSeconds(options_))
+      if (depth.LeastSeconds() <= WithRoundingRoom(options_.limit_s)) {
         SearchDepth(depth);
+      }
       answer_.search_steps += depth.num_steps();
       answer_.truncated |= poll_.stopped();
     }
@@ -94,7 +96,7 @@ class Search {
       }
       if (borne == kUnlimitedTrailingStages) break;
       // Plans for more trailing stages are no faster.
-      if (depth.LeastSeconds() > SearchLimitSeconds(options_)) break;
+      if (depth.LeastSeconds() > WithRoundingRoom(options_.limit_s)) break;
       while (trailing <= borne) trailing = NextTrailing(trailing);
     }
     if (found || answer_.truncated) return;
@@ -108,11 +110,7 @@ class Search {
     if (!answer_.truncated) {
       answer_.covers_trailing_stages = kUnlimitedTrailingStages;
     }
-    if (answer_.plans.empty()) {
-      answer_.infeasible = answer_.truncated
-                               ? WhyNoPlan(std::nullopt)
-                               : WhyNoPlan(bytes_short_, options_.limit_s);
-    }
+    ExplainNoPlan([this] { return bytes_short_; }, options_.limit_s, answer_);
     return std::move(answer_);
   }
 

@@ -208,9 +208,7 @@ class Search {
     if (!answer_.truncated) {
       answer_.covers_trailing_stages = kUnlimitedTrailingStages;
     }
-    if (answer_.plans.empty()) {
-      answer_.infeasible = WhyNoPlan(least_short, options_.limit_s);
-    }
+    ExplainNoPlan([&] { return least_short; }, options_.limit_s, answer_);
     return std::move(answer_);
   }
 

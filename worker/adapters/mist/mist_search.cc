@@ -15,6 +15,7 @@
 #include "common/parallelizer/stage_transfer.h"
 #include "worker/adapters/mist/inter_stage.h"
 #include "worker/adapters/mist/stage_policies.h"
+#include "worker/adapters/search/search_limit.h"
 #include "worker/adapters/search/split_layers.h"
 #include "worker/adapters/search/stage_space.h"
 #include "worker/adapters/search/why_no_plan.h"
@@ -94,14 +95,16 @@ class Search {
         StagesOf(layout.gpus_per_stage).degrees()[0]->LayerSeconds();
     const double least_s = LeastLatency(StagesOf(layout.gpus_per_stage));
     if (ClosedFormSeconds(least_s, least_s / layout.num_stages,
-                          num_microbatches_) > options_.limit_s) {
+                          num_microbatches_) >
+        WithRoundingRoom(options_.limit_s)) {
       return true;
     }
     Case searched = {.layout = layout,
                      .cuts = SplitLayers(layer_seconds, layout.num_stages),
                      .trailing_stages = options_.trailing_stages};
     if (num_microbatches_ > 1) {
-      searched.most_s = (options_.limit_s - least_s) / (num_microbatches_ - 1);
+      searched.most_s = (WithRoundingRoom(options_.limit_s) - least_s) /
+                        (num_microbatches_ - 1);
     }
     for (int more = 0; more <= kMoreTrailing; ++more) {
       if (options_.should_stop && options_.should_stop()) return false;
@@ -222,11 +225,8 @@ class Search {
 
   void Finish(absl::Span<const EqualStages> layouts) {
     KeepNonDominated(answer_.plans, island_.limits.each_depth);
-    if (answer_.plans.empty()) {
-      answer_.infeasible =
-          answer_.truncated ? WhyNoPlan(std::nullopt)
-                            : WhyNoPlan(LeastShort(layouts), options_.limit_s);
-    }
+    ExplainNoPlan([&] { return LeastShort(layouts); }, options_.limit_s,
+                  answer_);
     if (answer_.truncated) answer_.covers_trailing_stages = 0;
     for (const auto& [unused, stages] : stages_) {
       answer_.search_steps += stages->costs_estimated();

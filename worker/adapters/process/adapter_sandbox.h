@@ -27,7 +27,7 @@ absl::Status SandboxesWork();
 
 // Returns the words to put before a command so that it runs in a sandbox: as
 // another user, with processes, network and IPC of its own, and with a file
-// system that it can read but not write, but for `folder`. The folders of
+// system in which it can write to `folder` alone. The folders of
 // `hidden` files are empty there, and so is /run, where services have their
 // sockets. /dev/shm has 64 MiB. All its processes die with the first one,
 // whatever sessions they made.

@@ -1,15 +1,13 @@
 #include "worker/adapters/process/estimate_plans.h"
 
 #include <algorithm>
-#include <cmath>
+#include <optional>
 #include <utility>
 #include <vector>
 
-#include "common/base/infinity.h"
 #include "common/domain/plan_merits.h"
 #include "common/parallelizer/keep_within.h"
 #include "common/parallelizer/plan_figures.h"
-#include "worker/adapters/search/stage_space.h"
 #include "worker/adapters/search/why_no_plan.h"
 
 namespace tangram {
@@ -37,23 +35,20 @@ void EstimatePlans(const ModelSlice& slice, const IslandSpec& island,
                    const ParallelizeOptions& options, SlicePlanSet& answer) {
   if (answer.plans.empty()) return;
   const PlanEstimator estimator(slice, island, options);
-  double least_short = kInfinity;
+  std::optional<double> least_short;
   std::vector<SlicePlan> fitting;
   for (SlicePlan& plan : answer.plans) {
     const double bytes_short = Estimate(estimator, plan);
     if (plan.max_trailing_stages >= options.trailing_stages) {
       fitting.push_back(std::move(plan));
     } else if (WhyOutside(island.limits, slice, plan).empty()) {
-      least_short = std::min(least_short, bytes_short);
+      NoteShortage(std::max(bytes_short, 0.0), least_short);
     }
   }
   answer.plans = std::move(fitting);
   SettleWithin(island.limits, slice, options.trailing_stages, answer);
   KeepNonDominated(answer.plans);
-  if (!answer.plans.empty()) return;
-  answer.infeasible = std::isfinite(least_short)
-                          ? WhyNoPlan(std::max(least_short, 0.0))
-                          : Infeasible{.reason = kNoStageWithinLimits};
+  if (answer.plans.empty()) answer.infeasible = WhyNoPlan(least_short);
 }
 
 }  // namespace tangram

@@ -11,6 +11,7 @@
 #include "common/domain/recompute_masks.h"
 #include "common/parallelizer/parallelizer.h"
 #include "worker/adapters/search/layer_costs.h"
+#include "worker/adapters/search/search_limit.h"
 #include "worker/adapters/search/slice_layers.h"
 #include "worker/adapters/search/stage_space.h"
 
@@ -38,10 +39,9 @@ class EqualStagesEvaluator {
   double LeastSeconds(const EqualStagesChoice& choice);
 
   // Returns whether plans of this closed form in seconds, or of this lower
-  // bound on it, are of no use: they exceed the limit of the query by more than
-  // rounding.
+  // bound on it, are of no use.
   bool ExceedsLimit(double closed_form_s) const {
-    return closed_form_s > options_.limit_s * (1 + 1e-9);
+    return closed_form_s > WithRoundingRoom(options_.limit_s);
   }
   bool ExceedsLimit(const PlanMerits& merits) const {
     return ExceedsLimit(ClosedFormSeconds(

@@ -71,18 +71,17 @@ struct EqualStages {
 
 // Returns the layouts for every number of stages that divides the number of
 // GPUs, or for every number if each depth is asked for. Otherwise, only layouts
-// that use all GPUs are returned. If the microbatch rules
-// all of these out, returns each number of stages with the largest size that it
-// allows.
+// that use all GPUs are returned. If the microbatch rules all of these out,
+// returns each number of stages with the largest size that it allows.
 std::vector<EqualStages> LayoutsOf(const IslandSpec& island, int num_layers,
                                    absl::Span<const int> stage_sizes);
 
 // Returns all degrees of a stage of that size, at ZeRO stage 0 unless the
-// island's limits demand another. tp is a power
-// of two within a node; or, in two dimensions, tp_x is within a node and tp is
-// within one or spans whole nodes. cp is a power of two and dp the rest. ep
-// divides cp · dp and the number of experts. Fully sharded experts (LAER-MoE)
-// are included if a stage is one group of tp · ep ranks.
+// island's limits demand another. tp is a power of two within a node; or, in
+// two dimensions, tp_x is within a node and tp is within one or spans whole
+// nodes. cp is a power of two and dp the rest. ep divides cp · dp and the
+// number of experts. Fully sharded experts (LAER-MoE) are included if a stage
+// is one group of tp · ep ranks.
 std::vector<StageParallelism> ParallelismsOf(int gpus_per_stage,
                                              const IslandSpec& island,
                                              const SplitLimits& limits,

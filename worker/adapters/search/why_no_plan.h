@@ -4,23 +4,24 @@
 #include <algorithm>
 #include <optional>
 
+#include "absl/functional/function_ref.h"
 #include "common/base/infinity.h"
 #include "common/domain/slice_plan.h"
-#include "common/parallelizer/keep_within.h"
 
 namespace tangram {
 
-// Returns why a search found no plan. `bytes_short` is the least shortage of
-// memory among the plans that it tried, per GPU. Empty if it was stopped before
-// it tried one, or left all out because of `limit_s`.
-inline Infeasible WhyNoPlan(std::optional<double> bytes_short,
-                            double limit_s = kInfinity) {
-  if (limit_s < kInfinity && bytes_short.value_or(0) <= 0) {
-    return {.reason = kNotFastEnough};
-  }
-  if (!bytes_short.has_value()) return {.reason = "stopped before any plan"};
-  return {.reason = "does not fit in memory", .bytes_short = *bytes_short};
-}
+// Returns why a search that ran to its end found no plan. `bytes_short` is the
+// least shortage of memory among the plans that it tried, in bytes per GPU.
+// Empty if it tried none: all were slower than `limit_s`, or the island's
+// limits leave no stage.
+Infeasible WhyNoPlan(std::optional<double> bytes_short,
+                     double limit_s = kInfinity);
+
+// Sets `infeasible` of an answer without plans; leaves other answers alone.
+// `bytes_short` returns what WhyNoPlan takes. It is not called if the answer is
+// truncated, because a search that was stopped proves nothing.
+void ExplainNoPlan(absl::FunctionRef<std::optional<double>()> bytes_short,
+                   double limit_s, SlicePlanSet& answer);
 
 // Lowers `least_short` to `bytes_short`.
 inline void NoteShortage(double bytes_short,

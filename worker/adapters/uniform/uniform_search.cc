@@ -117,9 +117,7 @@ class Search {
     if (!answer_.truncated) {
       answer_.covers_trailing_stages = kUnlimitedTrailingStages;
     }
-    if (answer_.plans.empty()) {
-      answer_.infeasible = WhyNoPlan(least_short_, options_.limit_s);
-    }
+    ExplainNoPlan([this] { return least_short_; }, options_.limit_s, answer_);
     return std::move(answer_);
   }
 

@@ -52,7 +52,7 @@ TEST_F(HostOffloadTest, ActivationsLeaveForwardAndComeBackward) {
   const LayerCost cost = Layer({.activations = 0.5});
   EXPECT_DOUBLE_EQ(cost.activation_bytes, half);
   EXPECT_DOUBLE_EQ(cost.host_activation_bytes, half);
-  // That of the layer at work and of its neighbour on the link.
+  // The layer at work and its neighbour on the link need it.
   EXPECT_DOUBLE_EQ(cost.transient_bytes, plain.transient_bytes + 2 * half);
   // 1.8 ms a pass, longer than either of 0.3 ms and 0.6 ms.
   const double copy_s = half / kBandwidth;
@@ -74,7 +74,7 @@ TEST_F(HostOffloadTest, CopiesThatFitBesideThePassesOnlySlowThemDown) {
 
 TEST_F(HostOffloadTest, WeightsComeInBothPassesAndGradientsGoBothWays) {
   const LayerCost plain = Layer({});
-  const double bytes = 2 * plain.parameters.dense;  // Of either.
+  const double bytes = 2 * plain.parameters.dense;  // Each of the two.
   const LayerCost cost = Layer({.weights = 1, .gradients = 1});
   EXPECT_DOUBLE_EQ(cost.forward_s,
                    bytes / kBandwidth + kSlower * plain.forward_s);

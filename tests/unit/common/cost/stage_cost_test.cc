@@ -124,7 +124,7 @@ TEST_F(StageCostTest, ReserveDoesNotFragmentButTensorsDo) {
   device_.efficiency.fragmentation = 0.1;
   const StageMemory memory = Estimate(stage).memory;
   EXPECT_DOUBLE_EQ(memory.static_bytes, 1e9 + 1.1 * plain.static_bytes);
-  // Of 16 bytes a parameter, 2 are the weight, 2 the gradient, 12 Adam's.
+  // 16 bytes a parameter: 2 of weight, 2 of gradient, 12 of Adam.
   EXPECT_DOUBLE_EQ(memory.weight_bytes, 1.1 * plain.static_bytes * 2 / 16);
   EXPECT_DOUBLE_EQ(memory.gradient_bytes, 1.1 * plain.static_bytes * 2 / 16);
   EXPECT_DOUBLE_EQ(memory.optimizer_bytes, 1.1 * plain.static_bytes * 12 / 16);

@@ -53,7 +53,6 @@ TEST(DescribeSwitchesTest, NamesWhatIsNotAsUsual) {
 }
 
 TEST(DescribeTest, FormatsQuantitiesForPeople) {
-  EXPECT_EQ(Percent(0.1254), "12.5 %");
   EXPECT_EQ(Seconds(1.254), "1.25 s");
   EXPECT_EQ(Seconds(0.01254), "12.5 ms");
   EXPECT_EQ(Seconds(0.0001254), "125 us");

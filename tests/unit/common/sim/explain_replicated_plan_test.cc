@@ -5,7 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "common/sim/describe.h"
+#include "common/base/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
@@ -59,7 +59,7 @@ TEST(ExplainReplicatedPlanTest, NamesSharesThatShortenTheIteration) {
   EXPECT_THAT(
       TwoNodes(6).Explain(),
       Contains("shares of 4, 4 microbatches would make the iteration about " +
-               Percent(gain) + " shorter"));
+               FormatPercent(gain) + " shorter"));
   EXPECT_THAT(TwoNodes(4).Explain(), Not(Contains(HasSubstr("shorter"))));
 }
 

@@ -51,6 +51,13 @@ TEST(ChromeTraceTest, SpansOfARowAreApartOrNested) {
                                          Pair("part", 1), Pair("whole", 1)));
 }
 
+TEST(ChromeTraceTest, BytesThatAreNotUtf8AreReplaced) {
+  const Trace trace{
+      .spans = {{.id = 1, .name = "plan", .lane = "a", .error = "bad \xff"}}};
+  const Json events = Json::parse(ToChromeTrace(trace))["traceEvents"];
+  EXPECT_EQ(events.back()["args"]["error"], "bad \xEF\xBF\xBD");
+}
+
 TEST(ChromeTraceTest, LanesDoNotShareRowsAndNoLaneHasNone) {
   const Trace trace{.spans = {{.id = 1, .name = "x", .lane = "a", .end_s = 1},
                               {.id = 2, .name = "y", .lane = "b", .end_s = 1},

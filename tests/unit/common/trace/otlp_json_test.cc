@@ -62,6 +62,13 @@ TEST(OtlpJsonTest, EncodesSpansAsTheProtocolSays) {
   EXPECT_EQ(query["attributes"][3]["value"], (Json{{"boolValue", false}}));
 }
 
+TEST(OtlpJsonTest, BytesThatAreNotUtf8AreReplaced) {
+  const Json json = Json::parse(ToOtlpJson({.name = "job \xff"}));
+  EXPECT_EQ(json["resourceSpans"][0]["resource"]["attributes"][1]["value"]
+                ["stringValue"],
+            "job \xEF\xBF\xBD");
+}
+
 TEST(OtlpJsonTest, TracesHaveIdsOfTheirOwn) {
   Trace other = Example();
   ++other.began_unix_ns;

@@ -186,6 +186,37 @@ TEST_F(ExportProfileTest, AmpFilesAreArraysOfNumPy) {
   EXPECT_NEAR(3 * value, layer.forward_s + layer.backward_s, 1e-15);
 }
 
+TEST_F(ExportProfileTest, NamesDoNotLeaveTheFolder) {
+  ModelSpec model = model_;
+  model.name = "../../evil";
+  LayerProfiles profiles = profiles_;
+  profiles.types[0].name = "..";
+  for (const ProfileTarget& target : ProfileTargets()) {
+    const ProfileExport exported =
+        *ExportProfile(target.name, {.model = model,
+                                     .cluster = cluster_,
+                                     .training = training_,
+                                     .profiles = profiles});
+    for (const ProfileFile& file : exported.files) {
+      EXPECT_THAT(absl::StrCat("/", file.name, "/"), Not(HasSubstr("/../")))
+          << target.name;
+    }
+  }
+}
+
+TEST_F(ExportProfileTest, SailorFindsItsFilesByTheWordOfAName) {
+  ModelSpec model = model_;
+  model.name = "meta/Llama 3";
+  const ProfileExport exported =
+      *ExportProfile("sailor", {.model = model,
+                                .cluster = cluster_,
+                                .training = training_,
+                                .profiles = profiles_});
+  EXPECT_NE(TextOf(exported, "profiles/meta-Llama-3/GPU-B/profile.json"), "");
+  EXPECT_THAT(TextOf(exported, "training_config.json"),
+              HasSubstr("\"meta-Llama-3\""));
+}
+
 TEST_F(ExportProfileTest, RefusesOtherPlanners) {
   EXPECT_THAT(ExportProfile("nobody", {.model = model_,
                                        .cluster = cluster_,

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/cost/collectives.h"
+#include "common/domain/closed_form.h"
 #include "common/parallelizer/check_answers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -190,6 +191,23 @@ TEST(MistSearchTest, StoppedSearchesSaySo) {
   EXPECT_TRUE(answer.truncated);
   EXPECT_THAT(answer.plans, IsEmpty());
   EXPECT_EQ(answer.infeasible->reason, "stopped before any plan");
+}
+
+// Bounds sum layers, plans sum stages, and the two round differently.
+TEST(MistSearchTest, LimitKeepsAPlanThatJustMeetsIt) {
+  for (int num_layers = 2; num_layers <= 40; ++num_layers) {
+    Query query = MakeQuery(num_layers, /*num_gpus=*/1, 640e9, 8);
+    const SlicePlanSet free = query.Answer();
+    ASSERT_FALSE(free.plans.empty());
+    double fastest_s = kNever;
+    for (const SlicePlan& plan : free.plans) {
+      fastest_s = std::min(
+          fastest_s, ClosedFormSeconds(plan.latency_s(), plan.slowest_stage_s(),
+                                       query.num_microbatches()));
+    }
+    query.options.limit_s = fastest_s;
+    EXPECT_FALSE(query.Answer().plans.empty()) << num_layers << " layers";
+  }
 }
 
 // Tries all cuts near the balanced ones with all choices of stages. The cost
