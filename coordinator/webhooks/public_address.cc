@@ -56,8 +56,8 @@ bool IsPublic6(const in6_addr& address) {
   }
   // 6to4 (RFC 3056).
   if (bytes[0] == 0x20 && bytes[1] == 0x02) return IsPublic4(Read4(bytes + 2));
-  // Only 2000::/3 is given out. Of it, Teredo and the rest of 2001::/23, and
-  // 2001:db8::/32, are special.
+  // Only 2000::/3 is given out. Teredo, the rest of 2001::/23, and
+  // 2001:db8::/32 in it are special.
   if (bytes[0] >> 5 != 1) return false;
   if (bytes[0] == 0x20 && bytes[1] == 0x01) {
     if (bytes[2] < 2) return false;

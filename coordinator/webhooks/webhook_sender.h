@@ -37,7 +37,7 @@ struct WebhookOptions {
   // for its whole time, and the others must not wait for them.
   int max_of_tenant = 4;
   double poll_interval_s = 1;
-  double timeout_s = 5;  // Of one attempt; the destructor may wait so long.
+  double timeout_s = 5;  // For one attempt; the destructor may wait so long.
   std::function<double()> unix_now_s;
   // Returns the body of the event, JSON.
   std::function<std::string(const Job&)> body;
