@@ -132,8 +132,7 @@ absl::Status DecodeNodes(const v1::Cluster& message, Cluster& cluster) {
         "nodes", cluster.nodes.size() + run.names_size(), kMaxNodes));
     num_gpus += int64_t{node.num_gpus} * run.names_size();
     for (const std::string& name : run.names()) {
-      TANGRAM_RETURN_IF_ERROR(
-          InField("nodes", i, CheckLength("names", name, kMaxNameBytes)));
+      TANGRAM_RETURN_IF_ERROR(InField("nodes", i, CheckLabel("names", name)));
       if (name.empty() || !names.insert(name).second) {
         return InField("nodes", i,
                        FieldError("names", absl::StrCat("\"", name, "\""),
@@ -314,13 +313,13 @@ absl::StatusOr<Link> FromProto(const v1::Link& message) {
 
 absl::StatusOr<Cluster> FromProto(const v1::Cluster& message) {
   TANGRAM_RETURN_IF_ERROR(FirstError(
-      {CheckLength("name", message.name(), kMaxNameBytes),
+      {CheckLabel("name", message.name()),
        CheckCount("groups", message.groups_size(), kMaxGroups),
        CheckCount("devices", message.devices_size(), kMaxNodes),
        CheckCount("assumptions", message.assumptions_size(), kMaxNodes)}));
   for (int i = 0; i < message.groups_size(); ++i) {
-    TANGRAM_RETURN_IF_ERROR(CheckLength(absl::StrCat("groups[", i, "]"),
-                                        message.groups(i), kMaxNameBytes));
+    TANGRAM_RETURN_IF_ERROR(
+        CheckLabel(absl::StrCat("groups[", i, "]"), message.groups(i)));
   }
   Cluster cluster{.name = message.name(),
                   .groups = {message.groups().begin(), message.groups().end()}};

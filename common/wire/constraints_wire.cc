@@ -40,7 +40,7 @@ absl::StatusOr<std::vector<IslandValue>> DecodeValues(const char* field,
     const v1::IslandValue& message = messages[i];
     TANGRAM_RETURN_IF_ERROR(InField(
         field, i,
-        FirstError({CheckLength("island", message.island(), kMaxNameBytes),
+        FirstError({CheckLabel("island", message.island()),
                     CheckPositive("value", message.value(), kMaxGpus)})));
     values.push_back({.island = message.island(), .value = message.value()});
   }
@@ -122,8 +122,7 @@ absl::StatusOr<PlanConstraints> FromProto(const v1::PlanConstraints& message) {
         constraints.schedule,
         DecodeScheduleName("schedule", message.schedule()));
   }
-  TANGRAM_RETURN_IF_ERROR(
-      CheckLength("runtime", message.runtime(), kMaxNameBytes));
+  TANGRAM_RETURN_IF_ERROR(CheckLabel("runtime", message.runtime()));
   TANGRAM_ASSIGN_OR_RETURN(
       constraints.exclude_nodes,
       DecodeNames("exclude_nodes", message.exclude_nodes()));

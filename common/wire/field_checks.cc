@@ -85,7 +85,12 @@ absl::Status CheckNotEmpty(absl::string_view field, absl::string_view value) {
 
 absl::Status CheckName(absl::string_view field, absl::string_view value) {
   TANGRAM_RETURN_IF_ERROR(CheckNotEmpty(field, value));
-  return CheckLength(field, value, kMaxNameBytes);
+  return CheckLabel(field, value);
+}
+
+absl::Status CheckLabel(absl::string_view field, absl::string_view text) {
+  TANGRAM_RETURN_IF_ERROR(CheckLength(field, text, kMaxNameBytes));
+  return CheckPrintable(field, text);
 }
 
 absl::Status CheckPrintable(absl::string_view field, absl::string_view text) {
@@ -96,7 +101,6 @@ absl::Status CheckPrintable(absl::string_view field, absl::string_view text) {
 
 absl::Status CheckWorkerName(absl::string_view field, absl::string_view value) {
   TANGRAM_RETURN_IF_ERROR(CheckName(field, value));
-  TANGRAM_RETURN_IF_ERROR(CheckPrintable(field, value));
   if (value.find('@') == absl::string_view::npos) return absl::OkStatus();
   return FieldError(field, absl::StrCat("\"", value, "\""),
                     "no \"@\", which sources of workers have");

@@ -37,8 +37,10 @@ absl::Status CheckCount(absl::string_view field, int64_t count, int64_t max);
 absl::Status CheckLength(absl::string_view field, absl::string_view text,
                          int max_bytes);
 absl::Status CheckNotEmpty(absl::string_view field, absl::string_view value);
-// Checks that a name is neither empty nor too long.
+// Checks that a name is not empty, and a label.
 absl::Status CheckName(absl::string_view field, absl::string_view value);
+// Checks that a text has at most kMaxNameBytes and no control characters.
+absl::Status CheckLabel(absl::string_view field, absl::string_view text);
 // Checks that a text has no control characters.
 absl::Status CheckPrintable(absl::string_view field, absl::string_view text);
 // Checks the name that a worker gives itself: printable, and without the "@"

@@ -221,7 +221,7 @@ absl::StatusOr<ModelDetails> FromProto(const v1::ModelDetails& message) {
        CheckFraction("norm_epsilon", message.norm_epsilon()),
        CheckFraction("attention_dropout", message.attention_dropout()),
        CheckFraction("hidden_dropout", message.hidden_dropout()),
-       CheckLength("dtype", message.dtype(), kMaxNameBytes),
+       CheckLabel("dtype", message.dtype()),
        CheckPrintable("dtype", message.dtype()),
        CheckWithin("attention_softcap", message.attention_softcap(), 0,
                    kMaxModelDetail),
@@ -401,7 +401,7 @@ absl::StatusOr<LayerSpec> FromProto(const v1::LayerSpec& message) {
 }
 
 absl::StatusOr<ModelSpec> FromProto(const v1::Model& message) {
-  TANGRAM_RETURN_IF_ERROR(CheckLength("name", message.name(), kMaxNameBytes));
+  TANGRAM_RETURN_IF_ERROR(CheckLabel("name", message.name()));
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<LayerSpec> types,
                            DecodeTypes(message.layer_types()));
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<LayerRun> runs,

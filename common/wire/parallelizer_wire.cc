@@ -33,7 +33,7 @@ v1::Adapter ToProto(const AdapterInfo& adapter) {
 absl::StatusOr<AdapterInfo> FromProto(const v1::Adapter& message) {
   TANGRAM_RETURN_IF_ERROR(
       FirstError({CheckName("name", message.name()),
-                  CheckLength("version", message.version(), kMaxNameBytes),
+                  CheckLabel("version", message.version()),
                   CheckPrintable("name", message.name()),
                   CheckPrintable("version", message.version())}));
   const v1::ParallelizerFeatures& features = message.features();

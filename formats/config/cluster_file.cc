@@ -7,7 +7,9 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/printable_text.h"
 #include "common/base/status_macros.h"
+#include "common/domain/limits.h"
 #include "formats/config/cluster_links.h"
 #include "formats/config/config_field.h"
 #include "formats/config/document.h"
@@ -122,11 +124,11 @@ absl::StatusOr<Cluster> ParseCluster(absl::string_view text,
   TANGRAM_RETURN_IF_ERROR(CheckVersion(root));
   TANGRAM_RETURN_IF_ERROR(root.CheckKeys(
       {"tangram_cluster", "name", "groups", "nodes", "links", "default_link"}));
+  const std::filesystem::path path{std::string(source_name)};
   Cluster cluster;
   TANGRAM_ASSIGN_OR_RETURN(
       cluster.name,
-      ReadOr(root, "name",
-             std::filesystem::path(std::string(source_name)).stem().string(),
+      ReadOr(root, "name", PrintableText(path.stem().string(), kMaxNameBytes),
              [](const ConfigField& field) { return field.AsText(); }));
   TANGRAM_ASSIGN_OR_RETURN(std::vector<GroupEntry> entries, ReadGroups(root));
 

@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/printable_text.h"
 #include "common/base/status_macros.h"
 #include "formats/config/nearest_name.h"
 
@@ -133,6 +134,7 @@ absl::StatusOr<std::string> ConfigField::AsText() const {
   if (text.empty() || text.size() > kMaxNameLength) {
     return Error(absl::StrCat("a text of 1 to ", kMaxNameLength, " bytes"));
   }
+  if (!IsPrintable(text)) return Error("a text without control characters");
   return text;
 }
 

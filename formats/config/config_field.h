@@ -44,7 +44,7 @@ class ConfigField {
   // Returns the elements of a sequence; an error for anything else.
   absl::StatusOr<std::vector<ConfigField>> Elements() const;
 
-  absl::StatusOr<std::string> AsText() const;  // 1 to 128 bytes.
+  absl::StatusOr<std::string> AsText() const;  // 1 to 128 printable bytes.
   absl::StatusOr<std::string> AsNote() const;  // At most 2,000 bytes.
   // A name of letters, digits, '.', '_' and '-', since names appear in messages
   // and on command lines.

@@ -6,7 +6,9 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/printable_text.h"
 #include "common/base/status_macros.h"
+#include "common/domain/limits.h"
 #include "common/domain/model_rules.h"
 #include "formats/catalogue/models.h"
 #include "formats/config/config_field.h"
@@ -79,7 +81,8 @@ std::string ModelNameOfFile(absl::string_view source_name) {
   const std::filesystem::path path{std::string(source_name)};
   const std::string folder = path.parent_path().filename().string();
   const bool is_download = path.stem() == "config" && !folder.empty();
-  return is_download ? folder : path.stem().string();
+  return PrintableText(is_download ? folder : path.stem().string(),
+                       kMaxNameBytes);
 }
 
 absl::StatusOr<ModelSpec> ParseModel(absl::string_view text,

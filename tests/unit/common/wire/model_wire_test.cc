@@ -231,6 +231,14 @@ TEST(ModelWireTest, BadRunsAreRefusedByFieldPath) {
                        HasSubstr("layers: 0; expected a positive integer")));
 }
 
+TEST(ModelWireTest, NamesHaveNoControlCharacters) {
+  v1::Model message = ToProto(TestModel(4));
+  message.set_name("a\nb");
+  EXPECT_THAT(FromProto(message),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("name: \"a\\nb\"; expected no control")));
+}
+
 TEST(ModelWireTest, EmptySlicesAreRefused) {
   v1::SliceList message = ToProto(SliceByLayer(TestModel(2)));
   message.mutable_slices(2)->set_end_atom(2);

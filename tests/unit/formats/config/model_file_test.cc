@@ -106,6 +106,7 @@ TEST(ParseModelTest, NamesFieldValueAndWhatWasExpected) {
     std::string message;
   };
   const Case cases[] = {
+      {"name: my-moe", "name: \"a\\nb\"", "expected a text without control"},
       {"layers: 6", "layers: 0", "f: layers: 0; expected a positive integer"},
       {"layers: 6", "layers: 16383", "at most 16382"},
       {"layers: 6", "layer: 6", "layer: unknown key; did you mean layers?"},
