@@ -1,5 +1,6 @@
 #include "common/obs/termination.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -17,9 +18,11 @@ constexpr int kSignals[] = {SIGTERM, SIGINT};
 int come[2] = {-1, -1};
 
 void Remember(int signal) {
+  const int its_errno = errno;  // The interrupted code keeps it.
   const char number = static_cast<char>(signal);
   // A full pipe holds the first signal, which is all that a wait needs.
   [[maybe_unused]] const ssize_t written = write(come[1], &number, 1);
+  errno = its_errno;
 }
 
 }  // namespace
