@@ -8,6 +8,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cli/commands/commands.h"
@@ -19,7 +20,9 @@
 #include "cli/print/table.h"
 #include "common/base/field_error.h"
 #include "common/base/format.h"
+#include "common/base/printable_text.h"
 #include "common/base/status_macros.h"
+#include "common/domain/limits.h"
 #include "common/sim/stage_labels.h"
 #include "formats/config/text_file.h"
 #include "formats/import_cluster/import_cluster.h"
@@ -109,10 +112,17 @@ absl::StatusOr<ClusterImportOptions> MakeOptions(
                                .partitions = given.partitions,
                                .free_gpus_only = given.free_gpus_only,
                                .flat = given.flat};
+  if (!IsPrintable(given.name)) {
+    return FieldError("--name",
+                      absl::StrCat("\"", absl::CHexEscape(given.name), "\""),
+                      "a text without control characters");
+  }
   if (!given.name.empty()) {
     options.name = given.name;
   } else if (!IsStandardOutput(given.output_file)) {
-    options.name = std::filesystem::path(given.output_file).stem().string();
+    options.name =
+        PrintableText(std::filesystem::path(given.output_file).stem().string(),
+                      kMaxNameBytes);
   }
   for (const std::string& entry : given.gpu_types) {
     const size_t equals = entry.rfind('=');

@@ -30,7 +30,7 @@ struct OwnCluster {
 };
 
 struct ClusterImportOptions {
-  std::string name = "cluster";
+  std::string name = "cluster";  // Without control characters.
   // GPU types by inventory name or by hostlist of nodes.
   std::map<std::string, std::string> gpu_types;
   std::string nodes;                    // A hostlist; empty: all.

@@ -283,10 +283,13 @@ TEST(ImportClusterTest, KeepsHostileTextOutOfTheFile) {
                                 "NodeName=n2]}#\x01 Gres=gpu:t4:4 State=IDLE\n"
                                 "NodeName=n3 Gres=gpu:t4:4 State=D\"\x7fOWN\n"};
   ASSERT_OK_AND_ASSIGN(const ImportedCluster imported,
-                       ImportCluster({nodes}, {.name = "x\n# y: \"z\""}));
-  EXPECT_EQ(imported.cluster.name, "x\n# y: \"z\"");
+                       ImportCluster({nodes}, {.name = "x # y: \"z\""}));
+  EXPECT_EQ(imported.cluster.name, "x # y: \"z\"");
   EXPECT_EQ(imported.cluster.num_gpus(), 4);
   EXPECT_THAT(imported.yaml, Not(HasSubstr("\nb: c")));
+  EXPECT_THAT(ImportCluster({nodes}, {.name = "x\n# y"}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("expected a text without control")));
 }
 
 TEST(ImportClusterTest, SurvivesDamagedInput) {
