@@ -114,6 +114,10 @@ inline JobLease LeaseOf(const Job& job) {
   return {.job_id = job.id, .owner = job.owner, .attempt = job.attempts};
 }
 
+// The events of a job that are kept, so that it takes a bounded place however
+// long it waits or runs.
+inline constexpr int64_t kMaxJobEvents = 1000;
+
 // The fields that a watcher of a job polls.
 struct JobPulse {
   JobState state = JobState::kQueued;
@@ -231,7 +235,8 @@ class JobStore {
   // has passed have a kDeadlineExceeded in `error`.
   virtual absl::StatusOr<std::vector<Job>> Renew(
       absl::Span<const JobLease> leases, double lease_s) = 0;
-  // Adds an event. If this attempt has then clearly more events than all whose
+  // Adds an event. The newest kMaxJobEvents of the job are kept, and up to 99
+  // more. If this attempt has then clearly more events than all whose
   // coordinators were lost, the job has made progress, and the losses do not
   // count any more. Returns kFailedPrecondition, and changes nothing, if the
   // lease is lost.
@@ -247,7 +252,8 @@ class JobStore {
   // Returns their number.
   virtual absl::StatusOr<int> EndOverdue(int limit) = 0;
 
-  // Returns the events of a job with a number above `after`, in order.
+  // Returns the events of a job with a number above `after` that are kept, in
+  // order.
   virtual absl::StatusOr<std::vector<JobEvent>> EventsAfter(
       const std::string& id, int64_t after) = 0;
 

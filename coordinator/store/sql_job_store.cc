@@ -69,6 +69,9 @@ namespace {
 constexpr double kProgressEvents = 5;
 constexpr double kProgressFactor = 1.2;
 
+// The oldest events are dropped so many at a time.
+constexpr int64_t kDroppedEvents = 100;
+
 // A lag of the clock of Forget that the log tells.
 constexpr double kWarnedLagS = 3600;
 
@@ -309,20 +312,27 @@ class SqlJobStore : public JobStore {
     int64_t losses = 0;
     int64_t events = 0;
     int64_t furthest = 0;
+    int64_t number = 0;
     const absl::Status kept = database_->Transact(
         [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
           // Keeps others from taking the job until the event is stored.
           TANGRAM_RETURN_IF_ERROR(database_->Run(
               "UPDATE jobs SET last_event = last_event + 1, attempt_events = "
               "attempt_events + 1 WHERE " IS_HELD
-              " RETURNING losses, attempt_events, furthest_events",
+              " RETURNING losses, attempt_events, furthest_events, last_event",
               {lease.job_id, lease.owner, int64_t{lease.attempt}},
               [&](const SqlRow& row) {
                 losses = row.Int(0);
                 events = row.Int(1);
                 furthest = row.Int(2);
+                number = row.Int(3);
               }));
           TANGRAM_RETURN_IF_ERROR(CheckHeld(lease));
+          if (number % kDroppedEvents == 0) {
+            TANGRAM_RETURN_IF_ERROR(database_->Run(
+                "DELETE FROM events WHERE job_id = ?1 AND number <= ?2",
+                {lease.job_id, number - kMaxJobEvents}));
+          }
           return database_->Run(
               "INSERT INTO events (job_id, number, progress) "
               "SELECT id, last_event, ?2 FROM jobs WHERE id = ?1",

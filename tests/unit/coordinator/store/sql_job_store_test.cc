@@ -166,6 +166,18 @@ TEST_P(SqlJobStoreTest, EventsAreReadFromAnyPoint) {
   EXPECT_THAT(events, ElementsAre(JobEvent{2, "two"}, JobEvent{3, "three"}));
 }
 
+TEST_P(SqlJobStoreTest, OnlyTheNewestEventsAreKept) {
+  Submit("a");
+  const JobLease lease = Lease("me");
+  for (int64_t i = 0; i < kMaxJobEvents + 250; ++i) {
+    ASSERT_THAT(store_->AppendEvent(lease, "waits"), IsOk());
+  }
+
+  ASSERT_OK_AND_ASSIGN(const auto events, store_->EventsAfter("a", 0));
+  EXPECT_EQ(events.front().number, 201);
+  EXPECT_EQ(events.back().number, kMaxJobEvents + 250);
+}
+
 TEST_P(SqlJobStoreTest, AQueuedJobIsCancelledAtOnce) {
   Submit("a");
   ASSERT_OK_AND_ASSIGN(const Job job, store_->Cancel("a"));
