@@ -21,7 +21,8 @@ namespace {
 constexpr double kAchievedShare = 0.9;
 
 absl::StatusOr<const CloudInstance*> InstanceOf(const NodeCount& wanted) {
-  const auto& [name, count] = wanted;
+  const std::string& name = wanted.first;
+  const int count = wanted.second;
   const CloudInstance* const instance = FindInstance(name);
   if (instance == nullptr) {
     std::vector<absl::string_view> known;
