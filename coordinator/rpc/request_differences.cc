@@ -143,7 +143,8 @@ std::string SettingDifferences(const Job& kept, const Job& asked) {
   const bool has_both = kept_s > 0 && asked_s > 0;
   if (kept.deadline_s != asked.deadline_s &&
       !(has_both && std::abs(kept_s - asked_s) < kSameS)) {
-    compare("timeout_s", absl::StrCat(kept_s), absl::StrCat(asked_s));
+    compare("timeout_s", absl::StrCat(std::round(kept_s)),
+            absl::StrCat(std::round(asked_s)));
   }
   compare("keep_s", absl::StrCat(kept.keep_s), absl::StrCat(asked.keep_s));
   compare("webhook", absl::StrCat("\"", kept.webhook, "\""),

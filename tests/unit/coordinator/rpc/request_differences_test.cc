@@ -51,7 +51,7 @@ TEST(RequestDifferencesTest, NamesTheSettingsThatDiffer) {
   const Job kept{.priority = 3,
                  .submitted_s = 1000,
                  .labels = {{"run", "7"}, {"team", "vision"}},
-                 .deadline_s = 1500};
+                 .deadline_s = 1500.001};
   EXPECT_EQ(SettingDifferences(kept, kept), "");
   // The same again, an hour later.
   Job now = kept;
