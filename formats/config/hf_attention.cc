@@ -240,7 +240,7 @@ absl::StatusOr<Mixers> ReadMixers(const ConfigField& root,
   if (root.Find("linear_num_value_heads").has_value()) {
     TANGRAM_ASSIGN_OR_RETURN(
         const int period,
-        ReadInt(root, "full_attention_interval", 4, 1, num_layers));
+        ReadInt(root, "full_attention_interval", 4, 1, kMaxTransformerLayers));
     MixAllButEvery(period, HfMixer::kLinear, mixers);
     return mixers;
   }

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/field_error.h"
+#include "common/base/format.h"
 #include "formats/config/device_catalogue.h"
 #include "formats/config/nearest_name.h"
 #include "formats/import_cluster/gpu_names.h"
@@ -52,6 +53,15 @@ std::string AmbiguityNote(absl::string_view name, const GpuMatch& match) {
                       " (", GpuFlag(name), ")");
 }
 
+// Returns whether the GPUs of a node have much less memory than the device of
+// their name, as partitions have. Where GPUs are of several kinds, nobody knows
+// whose memory is told.
+bool IsPart(const InventoryNode& node, const DeviceSpec& device) {
+  constexpr double kWhole = 0.6;
+  return node.gpus.size() == 1 && node.gpu_memory_bytes > 0 &&
+         node.gpu_memory_bytes < kWhole * device.memory_bytes;
+}
+
 // Chooses the type of GPUs with one name: told by the user, described in the
 // user's own file, or found in the catalogue.
 ChosenGpus Resolve(const InventoryNode& node, const InventoryGpus& gpus,
@@ -68,7 +78,15 @@ ChosenGpus Resolve(const InventoryNode& node, const InventoryGpus& gpus,
   if (!chosen.type.empty()) return chosen;
   const GpuMatch match =
       MatchGpu(name, told_type.empty() ? node.gpu_memory_bytes : 0);
-  if (match.device != nullptr) {
+  if (match.device != nullptr && told_type.empty() &&
+      IsPart(node, match.device->device)) {
+    chosen.skipped = absl::StrCat(
+        "GPU ", Shown(name), " has ", FormatBytes(node.gpu_memory_bytes),
+        " of the ", FormatBytes(match.device->device.memory_bytes), " of a ",
+        match.device->device.type,
+        ", as if it were cut into parts; name one that is like it by ",
+        GpuFlag(name));
+  } else if (match.device != nullptr) {
     chosen.type = match.device->device.type;
     chosen.device = match.device;
     if (told_type.empty()) chosen.note = AmbiguityNote(name, match);
@@ -125,6 +143,7 @@ absl::Status CheckToldTypes(const std::map<std::string, std::string>& told,
 ChosenGpus ChooseGpus(const InventoryNode& node, const ToldTypes& told,
                       absl::Span<const std::string> own_types, bool free_only) {
   ChosenGpus best{.skipped = "no GPUs"};
+  std::string best_shown;
   std::vector<std::string> others;
   std::vector<std::string> slices;
   for (InventoryGpus gpus : node.gpus) {
@@ -141,12 +160,13 @@ ChosenGpus ChooseGpus(const InventoryNode& node, const ToldTypes& told,
     if (free_only) gpus.count -= gpus.used;
     if (gpus.count <= 0) continue;
     ChosenGpus chosen = Resolve(node, gpus, told, own_types);
+    std::string shown = absl::StrCat(
+        gpus.count, " ", chosen.type.empty() ? Shown(gpus.name) : chosen.type);
     if (best.type.empty() || Throughput(chosen) > Throughput(best)) {
       std::swap(best, chosen);
+      std::swap(best_shown, shown);
     }
-    if (!chosen.type.empty()) {
-      others.push_back(absl::StrCat(chosen.count, " ", chosen.type));
-    }
+    if (!shown.empty()) others.push_back(std::move(shown));
   }
   if (!best.type.empty() && !others.empty()) {
     best.note = absl::StrCat(

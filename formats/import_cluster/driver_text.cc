@@ -195,7 +195,9 @@ absl::StatusOr<InventoryNode> ParseNvidiaSmiCsv(absl::string_view text) {
   int number = 0;
   for (const absl::string_view line : LinesOf(text)) {
     ++number;
-    if (line.empty()) continue;
+    // The prompt of a terminal may come first.
+    const bool is_command = absl::StrContains(line, "--query-gpu");
+    if (line.empty() || is_command) continue;
     if (titles.empty()) {
       titles = CsvTitles(line);
       if (!absl::c_linear_search(titles, "name") &&

@@ -1,5 +1,6 @@
 #include "formats/import_cluster/kubernetes.h"
 
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -34,7 +35,7 @@ constexpr absl::string_view kBlockLabels[] = {
 struct Vendor {
   absl::string_view resource;
   std::vector<absl::string_view> product_labels;
-  std::vector<absl::string_view> memory_labels;  // In MiB.
+  std::vector<absl::string_view> memory_labels;  // In MiB, or as "144G".
 };
 const std::vector<Vendor>& Vendors() {
   static const auto* const kVendors = new std::vector<Vendor>{
@@ -46,7 +47,7 @@ const std::vector<Vendor>& Vendors() {
         "eks.amazonaws.com/instance-gpu-memory"}},
       {"amd.com/gpu",
        {"amd.com/gpu.product-name", "beta.amd.com/gpu.product-name"},
-       {}},
+       {"amd.com/gpu.vram", "beta.amd.com/gpu.vram"}},
       {"gpu.intel.com/i915", {"gpu.intel.com/product"}, {}},
       {"gpu.intel.com/xe", {"gpu.intel.com/product"}, {}},
       {"habana.ai/gaudi", {"habana.ai/product"}, {}},
@@ -62,6 +63,14 @@ int CountOf(const json& value) {
   int count = 0;
   const bool is_count = absl::SimpleAtoi(TextOf(value), &count);
   return is_count && count >= 0 && count <= kMaxGpusPerNode ? count : 0;
+}
+
+// Returns bytes for a label in MiB or GiB ("144G"). 0: it tells none.
+double MemoryOf(absl::string_view label) {
+  const double unit = absl::ConsumeSuffix(&label, "G") ? 1024 : 1;
+  double value = 0;
+  const bool is_number = absl::SimpleAtod(label, &value) && value > 0;
+  return is_number && std::isfinite(value) ? value * unit * kMebibyte : 0;
 }
 
 // A node without conditions is written by hand.
@@ -112,6 +121,19 @@ bool IsShared(const json& labels, absl::string_view product) {
          (!strategy.empty() && strategy != "none");
 }
 
+// Returns the GPUs that a node has by its labels, however many its device
+// plugin offers to pods. 0: they do not tell.
+int GpusInNode(const json& labels) {
+  const int count = CountOf(At(labels, {"nvidia.com/gpu.count"}));
+  if (count > 0) return count;
+  for (const absl::string_view label : kInstanceLabels) {
+    const CloudInstance* const instance =
+        FindInstance(TextOf(At(labels, {label})));
+    if (instance != nullptr) return instance->gpus;
+  }
+  return 0;
+}
+
 std::string WhyUnusable(const json& node, const InventoryNode& found) {
   const json& labels = At(node, {"metadata", "labels"});
   const std::string product = found.gpus.empty() ? "" : found.gpus[0].name;
@@ -126,6 +148,15 @@ std::string WhyUnusable(const json& node, const InventoryNode& found) {
                         " to a GPU)");
   }
   if (found.gpus.empty()) return std::string(kNoGpuAllocatable);
+  const int in_node = GpusInNode(labels);
+  if (in_node > 0 && found.gpus[0].count > in_node) {
+    return absl::StrCat("pods share its GPUs (it offers ", found.gpus[0].count,
+                        " and has ", in_node, ")");
+  }
+  if (!At(node, {"metadata", "annotations", "hami.io/node-nvidia-register"})
+           .is_null()) {
+    return "pods share its GPUs (HAMi)";
+  }
   return "";
 }
 
@@ -138,12 +169,8 @@ InventoryNode ReadNode(const json& node) {
     if (count == 0) continue;
     found.gpus.push_back({.name = ProductOf(labels, vendor), .count = count});
     for (const absl::string_view label : vendor.memory_labels) {
-      double mebibytes = 0;
-      if (found.gpu_memory_bytes == 0 &&
-          absl::SimpleAtod(TextOf(At(labels, {label})), &mebibytes) &&
-          mebibytes > 0) {
-        found.gpu_memory_bytes = mebibytes * kMebibyte;
-      }
+      if (found.gpu_memory_bytes > 0) break;
+      found.gpu_memory_bytes = MemoryOf(TextOf(At(labels, {label})));
     }
   }
   AddSlices(At(node, {"status", "allocatable"}), found);

@@ -137,6 +137,15 @@ TEST(NvidiaSmiCsvTest, ReadsColumnsByTheirTitles) {
   EXPECT_EQ(DetectFormat(kCsv), InventoryFormat::kNvidiaSmiCsv);
 }
 
+TEST(NvidiaSmiCsvTest, PassesOverTheCommandAboveIt) {
+  ASSERT_OK_AND_ASSIGN(
+      const InventoryNode node,
+      ParseNvidiaSmiCsv("$ nvidia-smi --query-gpu=name --format=csv\n"
+                        "name\nNVIDIA L40S\nNVIDIA L40S\n"));
+  EXPECT_THAT(node.gpus,
+              ElementsAre(InventoryGpus{.name = "NVIDIA L40S", .count = 2}));
+}
+
 TEST(NvidiaSmiCsvTest, NamesWhatIsWrong) {
   EXPECT_THAT(ParseNvidiaSmiCsv("memory.total [MiB]\n1 MiB\n"),
               StatusIs(absl::StatusCode::kInvalidArgument,

@@ -24,6 +24,8 @@ TEST(MatchGpuTest, KnowsTheSpellingsOfDriversLabelsAndSlurm) {
   EXPECT_EQ(TypeOf("Tesla-V100-SXM2-16GB"), "V100-16-SXM2");
   EXPECT_EQ(TypeOf("rtx4090"), "RTX-4090");
   EXPECT_EQ(TypeOf("t4"), "T4");
+  EXPECT_EQ(TypeOf("rtx_6000"), "Quadro-RTX-6000");
+  EXPECT_EQ(TypeOf("rtx_6000", 49140), "RTX-6000-Ada");
   // The memory in its name is that of the host.
   EXPECT_EQ(TypeOf("GH200 120GB", 97871), "GH200");
   EXPECT_EQ(TypeOf("Q6K"), "");

@@ -245,6 +245,25 @@ TEST(ImportClusterTest, PlansMixedNodesWithTheStrongerGpus) {
   EXPECT_THAT(imported.notes, ElementsAre(HasSubstr("its 2 T4 stay unused")));
 }
 
+TEST(ImportClusterTest, NotesGpusThatNobodyKnows) {
+  const ClusterSource nodes{
+      .name = "n", .text = "NodeName=m1 Gres=gpu:q9:2,gpu:l4:4 State=IDLE\n"};
+  ASSERT_OK_AND_ASSIGN(const ImportedCluster imported,
+                       ImportCluster({nodes}, {}));
+  EXPECT_THAT(imported.notes, ElementsAre(HasSubstr("its 2 q9 stay unused")));
+}
+
+TEST(ImportClusterTest, PartsOfGpusAreNotWholeOnes) {
+  const ClusterSource nodes{
+      .name = "n", .text = R"({"items": [{"metadata": {"name": "m1", "labels": {
+          "amd.com/gpu.product-name": "AMD_Instinct_MI355X_OAM",
+          "amd.com/gpu.vram": "144G"}},
+          "status": {"allocatable": {"amd.com/gpu": "16"}}}]})"};
+  EXPECT_THAT(ImportCluster({nodes}, {}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("has 155 GB of the 309 GB of a MI355X")));
+}
+
 TEST(ImportClusterTest, JoinsWhatDriversSay) {
   const ClusterSource driver{
       .name = "smi.xml",

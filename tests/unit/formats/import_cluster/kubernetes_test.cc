@@ -82,6 +82,32 @@ TEST(ParseKubernetesNodesTest, SaysWhyANodeCannotBeUsed) {
       HasSubstr("MIG"));
 }
 
+// A device plugin offers more than there are if pods share them.
+TEST(ParseKubernetesNodesTest, NodesThatOfferMoreThanTheyHaveAreShared) {
+  const std::string two = absl::StrCat(kT4, R"(, "nvidia.com/gpu.count": "2")");
+  EXPECT_EQ(Parse(NodeJson(two, "", kFour)).unusable,
+            "pods share its GPUs (it offers 4 and has 2)");
+  EXPECT_EQ(Parse(NodeJson(two, "", R"("nvidia.com/gpu": "2")")).unusable, "");
+  EXPECT_EQ(Parse(NodeJson(R"("node.kubernetes.io/instance-type": "g5.xlarge")",
+                           "", kFour))
+                .unusable,
+            "pods share its GPUs (it offers 4 and has 1)");
+  EXPECT_EQ(Parse(R"({"items": [{"metadata": {"name": "n1",
+      "labels": {"nvidia.com/gpu.product": "Tesla-T4"},
+      "annotations": {"hami.io/node-nvidia-register": "GPU-1,10,15360"}},
+      "status": {"allocatable": {"nvidia.com/gpu": "10"}}}]})")
+                .unusable,
+            "pods share its GPUs (HAMi)");
+}
+
+TEST(ParseKubernetesNodesTest, ReadsTheMemoryLabelOfAmd) {
+  const InventoryNode node =
+      Parse(NodeJson(R"("amd.com/gpu.product-name": "AMD_Instinct_MI355X_OAM",
+                  "amd.com/gpu.vram": "144G")",
+                     "", R"("amd.com/gpu": "16")"));
+  EXPECT_DOUBLE_EQ(node.gpu_memory_bytes, 144.0 * 1024 * 1048576);
+}
+
 TEST(ParseKubernetesNodesTest, KeepsSlicesBesideWholeGpus) {
   const InventoryNode node = Parse(NodeJson(
       kT4, "", R"("nvidia.com/gpu": "2", "nvidia.com/mig-1g.5gb": "7")"));
