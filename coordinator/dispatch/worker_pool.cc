@@ -500,6 +500,7 @@ void WorkerPool::Remove(WorkerId id) {
   NoteLoss(worker, tasks);
   for (const auto& [task, num_losses] : lost.given_up) {
     EndAttempt(task, id, QueryEvent::kGivenUp);
+    tasks_.at(task).given_up_by = worker.identity;
     Finish(
         task,
         absl::InternalError(absl::StrCat(

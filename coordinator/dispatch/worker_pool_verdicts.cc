@@ -237,12 +237,18 @@ bool WorkerPool::HasProven(const std::set<WorkerIdentity>& sources) const {
                          });
 }
 
-// Losses alone end a query too; beside a failure they say nothing.
+// A query that ended by losses is judged by those who were lost with it. One
+// that ended by a failure is too if it took several proven workers down; a
+// single one may have been restarted.
 bool WorkerPool::IsUnproven(const Task& task) const {
-  if (!task.rejected.empty()) return !HasProven(task.rejected);
-  std::set<WorkerIdentity> lost;
-  for (const auto& [identity, loss] : task.losses) lost.insert(identity);
-  return !HasProven(lost);
+  std::set<WorkerIdentity> proven;
+  for (const auto& [identity, loss] : task.losses) {
+    if (queue_.sources().HasAnswered(identity)) proven.insert(identity);
+  }
+  if (!task.given_up_by.has_value()) {
+    return !HasProven(task.rejected) && proven.size() < 2;
+  }
+  return proven.empty() && !queue_.sources().HasAnswered(*task.given_up_by);
 }
 
 // Plans leave out an adapter that does not know the model, and are kept.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/base/printable_text.h"
 #include "tangram/v1/planner_service.pb.h"
@@ -125,9 +126,8 @@ std::string RequestDifferences(absl::string_view kept, absl::string_view now) {
 std::string SettingDifferences(const Job& kept, const Job& asked) {
   constexpr double kSameS = 60;
   std::vector<std::string> texts;
-  const auto compare = [&](absl::string_view field, const std::string& before,
-                           const std::string& now) {
-    if (before == now) return;
+  const auto tell = [&](absl::string_view field, const std::string& before,
+                        const std::string& now) {
     texts.push_back(
         absl::StrCat(field, " (", PrintableText(before, kMaxValueBytes),
                      ", now ", PrintableText(now, kMaxValueBytes), ")"));
@@ -135,20 +135,28 @@ std::string SettingDifferences(const Job& kept, const Job& asked) {
   const auto timeout_of = [](const Job& job) {
     return job.deadline_s > 0 ? job.deadline_s - job.submitted_s : 0;
   };
-  compare("priority", absl::StrCat(kept.priority),
-          absl::StrCat(asked.priority));
-  compare("labels", TextOfLabels(kept), TextOfLabels(asked));
-  const double kept_s = timeout_of(kept);
-  const double asked_s = timeout_of(asked);
-  const bool has_both = kept_s > 0 && asked_s > 0;
-  if (kept.deadline_s != asked.deadline_s &&
-      !(has_both && std::abs(kept_s - asked_s) < kSameS)) {
-    compare("timeout_s", absl::StrCat(std::round(kept_s)),
-            absl::StrCat(std::round(asked_s)));
+  const auto seconds = [](double value) {
+    return absl::StrFormat("%.0f", value);
+  };
+  if (kept.priority != asked.priority) {
+    tell("priority", absl::StrCat(kept.priority), absl::StrCat(asked.priority));
   }
-  compare("keep_s", absl::StrCat(kept.keep_s), absl::StrCat(asked.keep_s));
-  compare("webhook", absl::StrCat("\"", kept.webhook, "\""),
-          absl::StrCat("\"", asked.webhook, "\""));
+  if (kept.labels != asked.labels) {
+    tell("labels", TextOfLabels(kept), TextOfLabels(asked));
+  }
+  const bool has_both = kept.deadline_s > 0 && asked.deadline_s > 0;
+  if (has_both ? std::abs(timeout_of(kept) - timeout_of(asked)) >= kSameS
+               : kept.deadline_s != asked.deadline_s) {
+    tell("timeout_s", seconds(timeout_of(kept)), seconds(timeout_of(asked)));
+  }
+  if (kept.keep_s != asked.keep_s) {
+    tell("keep_s", absl::StrFormat("%.17g", kept.keep_s),
+         absl::StrFormat("%.17g", asked.keep_s));
+  }
+  if (kept.webhook != asked.webhook) {
+    tell("webhook", absl::StrCat("\"", kept.webhook, "\""),
+         absl::StrCat("\"", asked.webhook, "\""));
+  }
   return absl::StrJoin(texts, ", ");
 }
 

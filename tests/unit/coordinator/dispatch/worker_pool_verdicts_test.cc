@@ -146,6 +146,31 @@ TEST_F(VerdictsTest, TellsWhetherWorkersThatEndAQueryByHangingUpAreProven) {
   EXPECT_FALSE(failed_unproven_);
 }
 
+TEST_F(VerdictsTest, AQueryThatTookProvenWorkersDownIsNoFaultOfNewOnes) {
+  for (const char* name : {"w1", "w2"}) {
+    Peer peer;
+    Connect(name, peer);
+    auto run = RunAside(Queries(1, 10 + name[1]));
+    AnswerWith(peer.id, peer.connection.AwaitLeases(1)[0], 1);
+    EXPECT_THAT(run.get(), IsOk());
+    pool_.Disconnect(peer.id);
+  }
+  auto run = RunAside(Queries(1, 100));
+  for (const char* name : {"w1", "w2"}) {
+    Peer peer;
+    Connect(name, peer);
+    peer.connection.AwaitLeases(1);
+    now_s_ = now_s_ + 100;
+    pool_.Disconnect(peer.id);
+  }
+  Peer newcomer;
+  Connect("newcomer", newcomer);
+  now_s_ = now_s_ + 100;
+  Judge(newcomer, newcomer.connection.AwaitLeases(1)[0], kMalformed);
+  EXPECT_FALSE(run.get().ok());
+  EXPECT_FALSE(failed_unproven_);
+}
+
 TEST_F(VerdictsTest,
        PlansWithoutWhatASingleSourceDoesNotKnowAreNotKeptForMore) {
   Peer sole;

@@ -70,6 +70,19 @@ TEST(RequestDifferencesTest, NamesTheSettingsThatDiffer) {
   EXPECT_THAT(text, HasSubstr("timeout_s (500, now 601)"));
   EXPECT_THAT(text, HasSubstr("keep_s (0, now 60)"));
   EXPECT_THAT(text, HasSubstr("webhook (\"\", now \"https://a.example/x\")"));
+  // Digits beyond the sixth count.
+  now = kept;
+  now.keep_s = 2592003;
+  Job same_but_longer = now;
+  same_but_longer.keep_s = 2592004;
+  EXPECT_EQ(SettingDifferences(now, same_but_longer),
+            "keep_s (2592003, now 2592004)");
+  now = kept;
+  now.deadline_s = now.submitted_s + 100'000'000;
+  Job later = now;
+  later.deadline_s += 400;
+  EXPECT_EQ(SettingDifferences(now, later),
+            "timeout_s (100000000, now 100000400)");
   now = kept;
   now.deadline_s = 0;
   EXPECT_EQ(SettingDifferences(kept, now), "timeout_s (500, now 0)");
