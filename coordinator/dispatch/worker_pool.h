@@ -171,13 +171,12 @@ class WorkerPool {
 
   // Returns the adapter of that name, in the version that AdapterCensus chooses
   // among those that are not `unfit`. Waits up to worker_wait_s, also while
-  // workers in quarantine offer it; only while workers join if the caller
-  // `may_wait` elsewhere. Errors: kUnavailable after that; kInvalidArgument
-  // with the known names if no worker ever offered it and no more workers may
-  // be dialing in; kCancelled once `should_stop` returns true.
+  // workers in quarantine offer it. Errors: kUnavailable after that;
+  // kInvalidArgument with the known names if no worker ever offered it and no
+  // more workers may be dialing in; kCancelled once `should_stop` returns true.
   absl::StatusOr<AdapterInfo> FindAdapter(
       absl::string_view name, const std::function<bool()>& should_stop,
-      const std::set<AdapterId>& unfit = {}, bool may_wait = false);
+      const std::set<AdapterId>& unfit = {});
 
   // Returns a digest of the adapters that FindAdapter would find now. Pools
   // with equal digests give the same plans.
@@ -515,8 +514,6 @@ class WorkerPool {
   // Returns whether no worker has offered `adapter` and none is dialing in.
   bool IsUnknown(absl::string_view adapter) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Returns whether no worker has joined for a while.
-  bool IsAtRest() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Report(const AdapterId& adapter, QueryEvent event);
   void BeginAttempt(Task& task, WorkerId worker)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

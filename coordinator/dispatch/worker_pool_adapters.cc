@@ -79,7 +79,7 @@ Digest WorkerPool::OfferedAdapters() const {
 
 absl::StatusOr<AdapterInfo> WorkerPool::FindAdapter(
     absl::string_view name, const std::function<bool()>& should_stop,
-    const std::set<AdapterId>& unfit, bool may_wait) {
+    const std::set<AdapterId>& unfit) {
   const MutexLock lock(mutex_);
   const double give_up_s = options_.now_s() + options_.worker_wait_s;
   while (true) {
@@ -90,7 +90,6 @@ absl::StatusOr<AdapterInfo> WorkerPool::FindAdapter(
           absl::StrCat("parallelizer: \"", name, "\"; expected one of ",
                        FirstNames(ever_offered_)));
     }
-    if (may_wait && IsAtRest()) return NoWorkerFor(name);
     changed_.WaitFor(mutex_, kPollInterval);
     // It may take long: the plan may pause for others.
     const MutexUnlock unlock(mutex_);
@@ -167,11 +166,8 @@ bool WorkerPool::MayBecomeComplete() const {
 bool WorkerPool::IsUnknown(absl::string_view adapter) const {
   const std::string name(adapter);
   return !workers_.empty() && ever_offered_.count(name) == 0 &&
-         options_.usual_adapters.count(name) == 0 && IsAtRest();
-}
-
-bool WorkerPool::IsAtRest() const {
-  return options_.now_s() - last_join_s_ >= kJoiningS;
+         options_.usual_adapters.count(name) == 0 &&
+         options_.now_s() - last_join_s_ >= kJoiningS;
 }
 
 bool WorkerPool::IsSuperseded(const AdapterId& adapter) const {

@@ -113,7 +113,7 @@ absl::StatusOr<Members> FindMembers(WorkerPool& pool, const std::string& list,
                              SplitParallelizerList(list));
     for (const std::string& name : names) {
       absl::StatusOr<AdapterInfo> adapter =
-          pool.FindAdapter(name, should_stop, unfit, share.may_wait);
+          pool.FindAdapter(name, should_stop, unfit);
       // It is unknown until its first worker joins.
       if (share.may_wait && absl::IsInvalidArgument(adapter.status())) {
         return absl::UnavailableError(absl::StrCat(

@@ -141,15 +141,6 @@ TEST_F(FleetTest, AUsualAdapterIsWaitedForWhoeverWasFirst) {
   EXPECT_EQ(found.get()->id, mist_);
 }
 
-// A job waits in the queue instead, where it holds no place.
-TEST_F(FleetTest, WhoMayWaitElsewhereIsToldOnceAFleetIsAtRest) {
-  Peer early;
-  pool_.Connect(Offering("early", {{"other", "1"}}), early.connection);
-  now_s_ = 100;
-  EXPECT_THAT(pool_.FindAdapter("mist", nullptr, {}, /*may_wait=*/true),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("mist")));
-}
-
 TEST_F(FleetTest, AFleetAtRestIsNotWaitedFor) {
   Peer worker;
   pool_.Connect(Named("worker"), worker.connection);
