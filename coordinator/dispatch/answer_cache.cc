@@ -35,7 +35,7 @@ void AnswerCache::Insert(const QueryKey& key,
                          std::shared_ptr<const PackedAnswer> answer) {
   if (answer == nullptr) return;
   const int64_t bytes = ApproximateBytes(*answer);
-  answers_.Insert(key, std::move(answer), bytes);
+  answers_.Insert(/*owner=*/"", key, std::move(answer), bytes);
 }
 
 }  // namespace tangram

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "common/parallelizer/query.h"
-#include "coordinator/dispatch/lru_cache.h"
+#include "coordinator/dispatch/fair_cache.h"
 #include "coordinator/dispatch/packed_answer.h"
 #include "coordinator/dispatch/query_key.h"
 
@@ -35,7 +35,8 @@ class AnswerCache {
   int64_t num_bytes() const { return answers_.num_bytes(); }
 
  private:
-  LruCache<QueryKey, std::shared_ptr<const PackedAnswer>> answers_;
+  // All have one owner, so the least recently used of all goes first.
+  FairCache<QueryKey, std::shared_ptr<const PackedAnswer>> answers_;
 };
 
 // Returns the approximate memory of an answer in the cache.

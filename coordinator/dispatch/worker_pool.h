@@ -450,7 +450,8 @@ class WorkerPool {
   // by a worker that joins.
   bool AwaitsNewcomers(const Task& task) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool HasProven(const std::set<WorkerIdentity>& sources) const
+  // Returns how many of these sources have given a right answer.
+  int64_t NumProven(const std::set<WorkerIdentity>& sources) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Returns whether all sources that failed to answer the query never answered
   // any.

@@ -226,15 +226,15 @@ void WorkerPool::WithdrawVerdicts(const WorkerIdentity& worker) {
 bool WorkerPool::AwaitsNewcomers(const Task& task) const {
   const double since_s = options_.now_s() - options_.newcomers_wait_s;
   return last_join_s_ > since_s && task.first_rejected_s > since_s &&
-         !HasProven(task.rejected);
+         NumProven(task.rejected) == 0;
 }
 
-bool WorkerPool::HasProven(const std::set<WorkerIdentity>& sources) const {
-  return std::any_of(sources.begin(), sources.end(),
-                     [this](const WorkerIdentity& source)
-                         ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-                           return queue_.sources().HasAnswered(source);
-                         });
+int64_t WorkerPool::NumProven(const std::set<WorkerIdentity>& sources) const {
+  return std::count_if(sources.begin(), sources.end(),
+                       [this](const WorkerIdentity& source)
+                           ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+                             return queue_.sources().HasAnswered(source);
+                           });
 }
 
 // A query that ended by losses is judged by those who were lost with it. One
@@ -246,7 +246,7 @@ bool WorkerPool::IsUnproven(const Task& task) const {
     if (queue_.sources().HasAnswered(identity)) proven.insert(identity);
   }
   if (!task.given_up_by.has_value()) {
-    return !HasProven(task.rejected) && proven.size() < 2;
+    return NumProven(task.rejected) == 0 && proven.size() < 2;
   }
   return proven.empty() && !queue_.sources().HasAnswered(*task.given_up_by);
 }

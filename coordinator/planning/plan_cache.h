@@ -10,7 +10,7 @@
 #include "absl/base/thread_annotations.h"
 #include "common/digest/sha256.h"
 #include "common/sync/mutex.h"
-#include "coordinator/planning/fair_cache.h"
+#include "coordinator/dispatch/fair_cache.h"
 
 namespace tangram {
 

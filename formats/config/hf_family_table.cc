@@ -88,13 +88,7 @@ constexpr HfFamily kGemma2 = Like(kGemma, "gemma2", [](HfFamily& f) {
 constexpr HfFamily kGemma3 = Like(kGemma2, "gemma3_text", [](HfFamily& f) {
   f.qk_norm = QkNorm::kHead;
   f.window_period = 6;
-  f.sizes = {.layers = 26,
-             .hidden_size = 2304,
-             .heads = 8,
-             .kv_heads = 4,
-             .head_dim = 256,
-             .ffn_hidden_size = 9216,
-             .vocab_size = 262208};
+  f.sizes.vocab_size = 262208;
 });
 
 constexpr HfFamily kDeepseek = {.model_type = "deepseek",

@@ -96,17 +96,24 @@ void AddSlices(const json& allocatable, InventoryNode& node) {
   }
 }
 
+// Returns the cloud instance that a node is. Null: none that is known.
+const CloudInstance* InstanceOf(const json& labels) {
+  for (const absl::string_view label : kInstanceLabels) {
+    const CloudInstance* const instance =
+        FindInstance(TextOf(At(labels, {label})));
+    if (instance != nullptr) return instance;
+  }
+  return nullptr;
+}
+
 // Returns the product of a node: by the first label that has it. A cloud's name
 // is less exact than the type of the instance, if that is a known one.
 std::string ProductOf(const json& labels, const Vendor& vendor) {
   for (size_t i = 0; i < vendor.product_labels.size(); ++i) {
     std::string product = TextOf(At(labels, {vendor.product_labels[i]}));
     if (i > 0 || product.empty()) {
-      for (const absl::string_view label : kInstanceLabels) {
-        const CloudInstance* const instance =
-            FindInstance(TextOf(At(labels, {label})));
-        if (instance != nullptr) return std::string(instance->gpu);
-      }
+      const CloudInstance* const instance = InstanceOf(labels);
+      if (instance != nullptr) return std::string(instance->gpu);
     }
     if (!product.empty()) return product;
   }
@@ -126,12 +133,8 @@ bool IsShared(const json& labels, absl::string_view product) {
 int GpusInNode(const json& labels) {
   const int count = CountOf(At(labels, {"nvidia.com/gpu.count"}));
   if (count > 0) return count;
-  for (const absl::string_view label : kInstanceLabels) {
-    const CloudInstance* const instance =
-        FindInstance(TextOf(At(labels, {label})));
-    if (instance != nullptr) return instance->gpus;
-  }
-  return 0;
+  const CloudInstance* const instance = InstanceOf(labels);
+  return instance == nullptr ? 0 : instance->gpus;
 }
 
 std::string WhyUnusable(const json& node, const InventoryNode& found) {

@@ -1,5 +1,5 @@
-#ifndef TANGRAM_COORDINATOR_PLANNING_FAIR_CACHE_H_
-#define TANGRAM_COORDINATOR_PLANNING_FAIR_CACHE_H_
+#ifndef TANGRAM_COORDINATOR_DISPATCH_FAIR_CACHE_H_
+#define TANGRAM_COORDINATOR_DISPATCH_FAIR_CACHE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -56,6 +56,7 @@ class FairCache {
     num_bytes_ = 0;
   }
 
+  int64_t num_entries() const { return static_cast<int64_t>(index_.size()); }
   int64_t num_bytes() const { return num_bytes_; }
   int64_t num_owners() const { return static_cast<int64_t>(owners_.size()); }
 
@@ -116,4 +117,4 @@ class FairCache {
 
 }  // namespace tangram
 
-#endif  // TANGRAM_COORDINATOR_PLANNING_FAIR_CACHE_H_
+#endif  // TANGRAM_COORDINATOR_DISPATCH_FAIR_CACHE_H_

@@ -1,4 +1,4 @@
-#include "coordinator/planning/fair_cache.h"
+#include "coordinator/dispatch/fair_cache.h"
 
 #include <string>
 
