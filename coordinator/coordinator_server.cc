@@ -73,6 +73,8 @@ constexpr int kTicksBetweenRareLooks = 120;
 // keeps. Giving them back to the system takes milliseconds, so it is done when
 // a plan has ended and every 5 s.
 constexpr int kTicksBetweenTrims = 20;
+// A tenant that asks nothing for half an hour to an hour makes room for others.
+constexpr int kTicksOfCachePeriod = 4 * 1800;
 // Callers choose the methods that they name.
 constexpr size_t kMaxMethodBytes = 256;
 // Jobs deleted at once. So few hardly delay other calls of the store.
@@ -473,6 +475,10 @@ class Server : public CoordinatorServer {
         LookAtClock();
       }
       if (ticks % kTicksBetweenRareLooks == 0) LookAtCertificate();
+      if (ticks % kTicksOfCachePeriod == 0) {
+        plan_cache_.EndPeriod();
+        frontier_cache_.EndPeriod();
+      }
       const int64_t ended = executor_.num_ended();
       if (ended > trimmed || ticks % kTicksBetweenTrims == 0) malloc_trim(0);
       trimmed = ended;

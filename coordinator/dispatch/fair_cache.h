@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
@@ -17,8 +18,9 @@ namespace tangram {
 // A map of bounded size whose entries have owners. While it is full, the owner
 // with the most bytes loses its least recently used entry. So an owner with at
 // most its share, the bound divided by the owners, loses nothing to others,
-// however much they add. Sizes in bytes are the caller's estimates. Finding is
-// O(1), adding O(log(owners)). Not thread-safe.
+// however much they add. Owners that used nothing in the last whole period are
+// gone, and lose their entries before all others. Sizes in bytes are the
+// caller's estimates. Finding is O(1), adding O(log(owners)). Not thread-safe.
 template <typename Key, typename Value>
 class FairCache {
  public:
@@ -32,6 +34,7 @@ class FairCache {
     if (it == index_.end()) return nullptr;
     std::list<Entry>& entries = (*it)->owner->entries;
     entries.splice(entries.begin(), entries, *it);
+    (*it)->owner->period = period_;
     return &(*it)->value;
   }
 
@@ -41,17 +44,26 @@ class FairCache {
               int64_t bytes) {
     if (bytes > max_bytes_ || index_.contains(key)) return;
     Owner& its = owners_[owner];
+    its.period = period_;
     its.entries.push_front({key, bytes, std::move(value), &its});
     index_.insert(its.entries.begin());
     Grow(owner, its, bytes);
-    while (num_bytes_ > max_bytes_) {
-      EvictOf(std::string(by_bytes_.rbegin()->second));
+    while (num_bytes_ > max_bytes_) EvictOf(NextToLose());
+  }
+
+  // Ends a period, of a length of the caller's choice.
+  void EndPeriod() {
+    gone_.clear();
+    for (const auto& [name, owner] : owners_) {
+      if (owner.period < period_) gone_.push_back(name);
     }
+    ++period_;
   }
 
   void Clear() {
     index_.clear();
     by_bytes_.clear();
+    gone_.clear();
     owners_.clear();
     num_bytes_ = 0;
   }
@@ -71,6 +83,7 @@ class FairCache {
   struct Owner {
     std::list<Entry> entries;  // Most recently used first.
     int64_t bytes = 0;
+    int64_t period = 0;  // The last one in which it used an entry.
   };
   using Place = typename std::list<Entry>::iterator;
 
@@ -99,6 +112,16 @@ class FairCache {
     if (owner.bytes > 0) by_bytes_.insert({owner.bytes, name});
   }
 
+  std::string NextToLose() {
+    for (; !gone_.empty(); gone_.pop_back()) {
+      const auto it = owners_.find(gone_.back());
+      if (it != owners_.end() && it->second.period < period_) {
+        return it->first;
+      }
+    }
+    return by_bytes_.rbegin()->second;
+  }
+
   // Owners without entries are forgotten.
   void EvictOf(const std::string& name) {
     Owner& owner = owners_.at(name);
@@ -112,6 +135,8 @@ class FairCache {
   int64_t num_bytes_ = 0;
   std::map<std::string, Owner> owners_;
   std::set<std::pair<int64_t, std::string>> by_bytes_;
+  int64_t period_ = 0;
+  std::vector<std::string> gone_;  // Unless they have come back.
   absl::flat_hash_set<Place, HashKey, EqualKeys> index_;
 };
 

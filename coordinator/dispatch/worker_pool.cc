@@ -48,7 +48,8 @@ WorkerPool::WorkerPool(WorkerPoolOptions options, WorkerPoolObserver* observer)
       observer_(observer),
       queue_(options_.queue),
       cache_(options_.cache_bytes),
-      quarantine_(options_.quarantine) {}
+      quarantine_(options_.quarantine),
+      began_s_(options_.now_s()) {}
 
 WorkerPool::~WorkerPool() {
   const MutexLock lock(mutex_);

@@ -171,12 +171,14 @@ class WorkerPool {
 
   // Returns the adapter of that name, in the version that AdapterCensus chooses
   // among those that are not `unfit`. Waits up to worker_wait_s, also while
-  // workers in quarantine offer it. Errors: kUnavailable after that;
-  // kInvalidArgument with the known names if no worker ever offered it and no
-  // more workers may be dialing in; kCancelled once `should_stop` returns true.
+  // workers in quarantine offer it; whoever `may_wait` elsewhere waits here
+  // only while workers join after a start of this pool. Errors: kUnavailable
+  // after that; kInvalidArgument with the known names if no worker ever offered
+  // it and no more workers may be dialing in; kCancelled once `should_stop`
+  // returns true.
   absl::StatusOr<AdapterInfo> FindAdapter(
       absl::string_view name, const std::function<bool()>& should_stop,
-      const std::set<AdapterId>& unfit = {});
+      const std::set<AdapterId>& unfit = {}, bool may_wait = false);
 
   // Returns a digest of the adapters that FindAdapter would find now. Pools
   // with equal digests give the same plans.
@@ -190,12 +192,13 @@ class WorkerPool {
     std::map<std::string, absl::Status> withheld;
   };
   // Returns the adapters that workers offer and that are not `unfit`. Waits up
-  // to worker_wait_s for the first one. While workers join and leave, as after
+  // to worker_wait_s for the first one, or as FindAdapter if the caller
+  // `may_wait`. While workers join and leave, as after
   // a restart, waits a few seconds for all usual ones, because the plan should
   // not depend on who comes first. Errors: kUnavailable, kCancelled.
   absl::StatusOr<AdapterList> AllAdapters(
       const std::function<bool()>& should_stop,
-      const std::set<AdapterId>& unfit = {});
+      const std::set<AdapterId>& unfit = {}, bool may_wait = false);
 
   // Returns whether workers offer a version of `name` that is not `unfit`.
   bool IsOffered(absl::string_view name, const std::set<AdapterId>& unfit);
@@ -515,6 +518,8 @@ class WorkerPool {
   // Returns whether no worker has offered `adapter` and none is dialing in.
   bool IsUnknown(absl::string_view adapter) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns the time until which a plan waits for a parallelizer from now on.
+  double GiveUpS(bool may_wait) const;
   void Report(const AdapterId& adapter, QueryEvent event);
   void BeginAttempt(Task& task, WorkerId worker)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -540,6 +545,7 @@ class WorkerPool {
   AdapterCensus census_ ABSL_GUARDED_BY(mutex_);
   // Names that workers offered, at most kMaxKnownAdapters.
   std::set<std::string> ever_offered_ ABSL_GUARDED_BY(mutex_);
+  const double began_s_;
   double last_join_s_ ABSL_GUARDED_BY(mutex_) = 0;
   // The sources of lone verdicts, by adapter, and how often others of the same
   // adapter have joined since.

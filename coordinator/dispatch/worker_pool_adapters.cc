@@ -79,17 +79,17 @@ Digest WorkerPool::OfferedAdapters() const {
 
 absl::StatusOr<AdapterInfo> WorkerPool::FindAdapter(
     absl::string_view name, const std::function<bool()>& should_stop,
-    const std::set<AdapterId>& unfit) {
+    const std::set<AdapterId>& unfit, bool may_wait) {
   const MutexLock lock(mutex_);
-  const double give_up_s = options_.now_s() + options_.worker_wait_s;
+  const double give_up_s = GiveUpS(may_wait);
   while (true) {
     if (const auto adapter = census_.Best(name, unfit)) return *adapter;
-    if (options_.now_s() >= give_up_s) return NoWorkerFor(name);
     if (IsUnknown(name)) {
       return absl::InvalidArgumentError(
           absl::StrCat("parallelizer: \"", name, "\"; expected one of ",
                        FirstNames(ever_offered_)));
     }
+    if (options_.now_s() >= give_up_s) return NoWorkerFor(name);
     changed_.WaitFor(mutex_, kPollInterval);
     // It may take long: the plan may pause for others.
     const MutexUnlock unlock(mutex_);
@@ -98,12 +98,13 @@ absl::StatusOr<AdapterInfo> WorkerPool::FindAdapter(
 }
 
 absl::StatusOr<WorkerPool::AdapterList> WorkerPool::AllAdapters(
-    const std::function<bool()>& should_stop,
-    const std::set<AdapterId>& unfit) {
+    const std::function<bool()>& should_stop, const std::set<AdapterId>& unfit,
+    bool may_wait) {
   const MutexLock lock(mutex_);
   const double begin_s = options_.now_s();
-  const double give_up_s = begin_s + options_.worker_wait_s;
-  const double complete_by_s = std::min(begin_s + kJoiningS, give_up_s);
+  const double give_up_s = GiveUpS(may_wait);
+  const double complete_by_s =
+      begin_s + std::min(kJoiningS, options_.worker_wait_s);
   AdapterList list;
   while (true) {
     list.adapters.clear();
@@ -159,6 +160,14 @@ bool WorkerPool::MayBecomeComplete() const {
          !absl::c_all_of(options_.usual_adapters,
                          [this](const auto& name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(
                              mutex_) { return HasWorkerFor(name); });
+}
+
+// A job that waits in the queue keeps no place from those that can run. After a
+// restart of the coordinator, workers are on their way. At any other time,
+// workers that come and go would make jobs wait here for as long as they do.
+double WorkerPool::GiveUpS(bool may_wait) const {
+  const double patient_s = options_.now_s() + options_.worker_wait_s;
+  return may_wait ? std::min(patient_s, began_s_ + kJoiningS) : patient_s;
 }
 
 // Workers of the usual ones may be the last to join, or may have to be started;

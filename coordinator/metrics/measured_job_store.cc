@@ -88,8 +88,8 @@ class MeasuredJobStore : public JobStore {
                              const JobChanges& changes) override {
     return Measure("update", [&] { return store_->Update(id, changes); });
   }
-  absl::StatusOr<Job> Retry(const std::string& id, double deadline_s) override {
-    return Measure("retry", [&] { return store_->Retry(id, deadline_s); });
+  absl::StatusOr<Job> Retry(const std::string& id, double timeout_s) override {
+    return Measure("retry", [&] { return store_->Retry(id, timeout_s); });
   }
   absl::Status Delete(const std::string& id) override {
     return Measure("delete", [&] { return store_->Delete(id); });

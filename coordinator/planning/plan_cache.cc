@@ -61,4 +61,9 @@ void PlanCache::Clear() {
   answers_.Clear();
 }
 
+void PlanCache::EndPeriod() {
+  const MutexLock lock(mutex_);
+  answers_.EndPeriod();
+}
+
 }  // namespace tangram

@@ -52,6 +52,8 @@ class PlanCache {
     Insert(scope, RequestName(request), answer, era);
   }
   void Clear();
+  // Ends a period; see FairCache.
+  void EndPeriod();
 
  private:
   mutable Mutex mutex_;

@@ -18,6 +18,10 @@ namespace {
 // phase, and one after at least this many seconds.
 constexpr double kKeptIntervalS = 1;
 
+// A parallelizer that no worker has offered for so long after the submission of
+// the job that names it is taken for misspelt: workers start within minutes.
+constexpr double kUnknownWaitS = 3600;
+
 // Selects the reports to store.
 class ProgressFilter {
  public:
@@ -53,6 +57,8 @@ JobWork PlanJobs(const PlanningParts& parts, TraceStore& traces) {
              -> absl::StatusOr<std::string> {
     TANGRAM_ASSIGN_OR_RETURN(PlanOrder order, OrderOf(job));
     ProgressFilter filter;
+    const double waited_s =
+        static_cast<double>(UnixNanos()) * 1e-9 - job.submitted_s;
     const std::string name = absl::StrCat("job ", job.id);
     const std::shared_ptr<PlanTracer> tracer = traces.Begin(
         job.id, job.submitted_s,
@@ -74,7 +80,8 @@ JobWork PlanJobs(const PlanningParts& parts, TraceStore& traces) {
              .tracer = tracer.get(),
              .share = {.key = job.share_key,
                        .priority = job.priority,
-                       .may_wait = true}}));
+                       .may_wait = true,
+                       .may_be_unknown = waited_s < kUnknownWaitS}}));
     return ToProto(file).SerializeAsString();
   };
 }

@@ -65,6 +65,8 @@ absl::Status CheckListMask(const FieldMask& mask) {
 absl::StatusOr<std::string> WaitsFor(JobStore& store, const Job& job) {
   if (IsFinished(job.state) || job.attempts == 0) return "";
   TANGRAM_ASSIGN_OR_RETURN(const JobPulse pulse, store.Pulse(job.id));
+  // It was queued again by its owner, so what it waited for is past.
+  if (pulse.state == JobState::kQueued && !pulse.is_put_back) return "";
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<JobEvent> last,
                            store.EventsAfter(job.id, pulse.last_event - 1));
   v1::PlanProgress progress;
@@ -85,8 +87,7 @@ v1::Job ToProto(const Job& job, const Caller& caller, const FieldMask& mask,
   return message;
 }
 
-absl::StatusOr<JobChanges> ChangesOf(const v1::UpdateJobRequest& message,
-                                     double now_s) {
+absl::StatusOr<JobChanges> ChangesOf(const v1::UpdateJobRequest& message) {
   JobChanges changes;
   const v1::Job& job = message.job();
   for (const std::string& path : message.update_mask().paths()) {
@@ -114,8 +115,7 @@ absl::StatusOr<JobChanges> ChangesOf(const v1::UpdateJobRequest& message,
       return FieldError("timeout_s", message.timeout_s(),
                         "no deadline_s beside it");
     }
-    changes.deadline_s =
-        message.timeout_s() > 0 ? now_s + message.timeout_s() : 0;
+    changes.timeout_s = message.timeout_s();
   } else if (message.update_mask().paths().empty()) {
     return FieldError("update_mask", "missing",
                       "priority, labels, keep_s or deadline_s");

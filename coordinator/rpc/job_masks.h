@@ -42,9 +42,7 @@ void ApplyReadMask(const google::protobuf::FieldMask& mask, v1::Job& job);
 // Whether a mask names the request of a job, which is only then returned.
 bool NamesRequest(const google::protobuf::FieldMask& mask);
 
-// Returns the changes that a request asks for at `now_s`, since 1970.
-absl::StatusOr<JobChanges> ChangesOf(const v1::UpdateJobRequest& message,
-                                     double now_s);
+absl::StatusOr<JobChanges> ChangesOf(const v1::UpdateJobRequest& message);
 
 }  // namespace tangram
 

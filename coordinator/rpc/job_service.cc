@@ -67,9 +67,9 @@ absl::Status OtherRequest(const std::string& name, const Job& kept,
 
 absl::Status OtherSettings(const std::string& name,
                            const std::string& differences) {
-  return absl::AlreadyExistsError(
-      absl::StrCat("job_id: \"", name, "\" has other settings: ", differences,
-                   "; expected those, a change by UpdateJob, or a new id"));
+  return absl::AlreadyExistsError(absl::StrCat(
+      "job_id: \"", name, "\" has other settings: ", differences,
+      "; expected those that it has now, or a new id; UpdateJob changes them"));
 }
 
 class JobService : public RawJobs {
@@ -134,8 +134,7 @@ class JobService : public RawJobs {
                const Caller& caller) -> absl::StatusOr<v1::Job> {
           TANGRAM_ASSIGN_OR_RETURN(const std::string id,
                                    JobIdOf(update.job().job_id(), caller));
-          TANGRAM_ASSIGN_OR_RETURN(const JobChanges changes,
-                                   ChangesOf(update, parts_.unix_now_s()));
+          TANGRAM_ASSIGN_OR_RETURN(const JobChanges changes, ChangesOf(update));
           TANGRAM_ASSIGN_OR_RETURN(const Job job,
                                    parts_.store.Update(id, changes));
           parts_.on_changed();
@@ -284,9 +283,8 @@ class JobService : public RawJobs {
       TANGRAM_RETURN_IF_ERROR(
           CheckRoom(TenantOf(id), &TenantQuota::CheckRetry));
     }
-    const double deadline_s =
-        request.timeout_s() > 0 ? parts_.unix_now_s() + request.timeout_s() : 0;
-    TANGRAM_ASSIGN_OR_RETURN(const Job job, parts_.store.Retry(id, deadline_s));
+    TANGRAM_ASSIGN_OR_RETURN(const Job job,
+                             parts_.store.Retry(id, request.timeout_s()));
     parts_.on_changed();
     parts_.watchers.Notify(id);
     return ToProto(job, caller);

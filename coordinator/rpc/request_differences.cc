@@ -124,16 +124,13 @@ std::string RequestDifferences(absl::string_view kept, absl::string_view now) {
 }
 
 std::string SettingDifferences(const Job& kept, const Job& asked) {
-  constexpr double kSameS = 60;
+  constexpr double kSameS = 1;
   std::vector<std::string> texts;
   const auto tell = [&](absl::string_view field, const std::string& before,
                         const std::string& now) {
     texts.push_back(
         absl::StrCat(field, " (", PrintableText(before, kMaxValueBytes),
                      ", now ", PrintableText(now, kMaxValueBytes), ")"));
-  };
-  const auto timeout_of = [](const Job& job) {
-    return job.deadline_s > 0 ? job.deadline_s - job.submitted_s : 0;
   };
   const auto seconds = [](double value) {
     return absl::StrFormat("%.0f", value);
@@ -145,9 +142,9 @@ std::string SettingDifferences(const Job& kept, const Job& asked) {
     tell("labels", TextOfLabels(kept), TextOfLabels(asked));
   }
   const bool has_both = kept.deadline_s > 0 && asked.deadline_s > 0;
-  if (has_both ? std::abs(timeout_of(kept) - timeout_of(asked)) >= kSameS
+  if (has_both ? std::abs(kept.timeout_s() - asked.timeout_s()) >= kSameS
                : kept.deadline_s != asked.deadline_s) {
-    tell("timeout_s", seconds(timeout_of(kept)), seconds(timeout_of(asked)));
+    tell("timeout_s", seconds(kept.timeout_s()), seconds(asked.timeout_s()));
   }
   if (kept.keep_s != asked.keep_s) {
     tell("keep_s", absl::StrFormat("%.17g", kept.keep_s),

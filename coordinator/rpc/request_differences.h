@@ -14,9 +14,8 @@ namespace tangram {
 std::string RequestDifferences(absl::string_view kept, absl::string_view now);
 
 // Returns which settings of a submission differ from those of the job that has
-// its id: "priority (3, now 0)". Empty: none. Times of a deadline from the
-// submission on that are less than a minute apart are equal, because the job
-// may have been submitted by another clock.
+// its id: "priority (3, now 0)". Empty: none. Timeouts that are less than a
+// second apart are equal, because one is a difference of rounded times.
 std::string SettingDifferences(const Job& kept, const Job& asked);
 
 }  // namespace tangram

@@ -80,6 +80,10 @@ absl::Status OverdueError(const Job& job) {
       absl::StrCat("job \"", job.id, "\" has not ended by its deadline"));
 }
 
+double DeadlineAfter(double now_s, double timeout_s) {
+  return timeout_s > 0 ? now_s + timeout_s : 0;
+}
+
 absl::StatusOr<std::optional<StoredJob>> ChangeJob(
     SqlDatabase& database, const std::string& which, const char* locks,
     absl::Span<const SqlValue> values, double now_s,
@@ -116,12 +120,16 @@ absl::StatusOr<Job> UpdateJob(SqlDatabase& database, const std::string& id,
   TANGRAM_ASSIGN_OR_RETURN(
       Job job, ChangeOne(database, id, now_s, on_damage, [&](Job& changed) {
         if (IsFinished(changed.state) &&
-            (changes.priority.has_value() || changes.deadline_s.has_value())) {
+            (changes.priority.has_value() || changes.deadline_s.has_value() ||
+             changes.timeout_s.has_value())) {
           refusal = HasEnded(id);
           return false;
         }
         changed.priority = changes.priority.value_or(changed.priority);
         changed.deadline_s = changes.deadline_s.value_or(changed.deadline_s);
+        if (changes.timeout_s.has_value()) {
+          changed.deadline_s = DeadlineAfter(now_s, *changes.timeout_s);
+        }
         changed.keep_s = changes.keep_s.value_or(changed.keep_s);
         if (changes.labels.has_value()) changed.labels = *changes.labels;
         return true;
@@ -131,7 +139,7 @@ absl::StatusOr<Job> UpdateJob(SqlDatabase& database, const std::string& id,
 }
 
 absl::StatusOr<Job> RetryJob(SqlDatabase& database, const std::string& id,
-                             double deadline_s, double now_s,
+                             double timeout_s, double now_s,
                              OnDamage on_damage) {
   absl::Status refusal;
   const auto queue = [&](Job& job) {
@@ -151,7 +159,7 @@ absl::StatusOr<Job> RetryJob(SqlDatabase& database, const std::string& id,
     job.ran_s = 0;
     job.finished_s = 0;
     job.error = absl::OkStatus();
-    job.deadline_s = deadline_s;
+    job.deadline_s = DeadlineAfter(now_s, timeout_s);
     return true;
   };
   TANGRAM_ASSIGN_OR_RETURN(Job job,

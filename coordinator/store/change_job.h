@@ -39,12 +39,15 @@ absl::StatusOr<Job> UpdateJob(SqlDatabase& database, const std::string& id,
                               const JobChanges& changes, double now_s,
                               OnDamage on_damage);
 absl::StatusOr<Job> RetryJob(SqlDatabase& database, const std::string& id,
-                             double deadline_s, double now_s,
+                             double timeout_s, double now_s,
                              OnDamage on_damage);
 absl::Status DeleteEndedJob(SqlDatabase& database, const std::string& id);
 absl::StatusOr<int> EndOverdueJobs(SqlDatabase& database, int limit,
                                    double now_s, OnDamage on_damage);
 
+// Returns the deadline of a job; 0: none, as without a timeout. All deadlines
+// are by the clock of the store.
+double DeadlineAfter(double now_s, double timeout_s);
 // The error of a job whose deadline has passed.
 absl::Status OverdueError(const Job& job);
 

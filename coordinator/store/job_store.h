@@ -54,6 +54,11 @@ struct Job {
   // Time that coordinators ran it before they put it back.
   double ran_s = 0;
   bool operator==(const Job&) const = default;
+
+  // Returns the time from the submission to the deadline; 0: there is none.
+  double timeout_s() const {
+    return deadline_s > 0 ? deadline_s - submitted_s : 0;
+  }
 };
 
 // Changes of the settings of a job. Absent ones stay.
@@ -61,6 +66,8 @@ struct JobChanges {
   std::optional<int> priority;
   std::optional<std::map<std::string, std::string>> labels;
   std::optional<double> deadline_s;
+  // Instead: the deadline is so long after the change; 0: none.
+  std::optional<double> timeout_s;
   std::optional<double> keep_s;
 };
 
@@ -96,8 +103,8 @@ struct JobEvent {
 struct PutBack {
   // Time that it ran, by a clock that does not jump; at least 0.
   double ran_s = 0;
-  // Nobody takes it for so long; at most an hour. If it is not 0, others of its
-  // kind come first.
+  // Nobody takes it for so long, unless it is to be cancelled; at most an hour.
+  // If it is not 0, others of its kind come first.
   double delay_s = 0;
 };
 
@@ -121,7 +128,8 @@ inline constexpr int64_t kMaxJobEvents = 1000;
 // The fields that a watcher of a job polls.
 struct JobPulse {
   JobState state = JobState::kQueued;
-  int64_t last_event = 0;  // Number of the newest event; 0: none.
+  int64_t last_event = 0;    // Number of the newest event; 0: none.
+  bool is_put_back = false;  // And not taken again yet.
   bool operator==(const JobPulse&) const = default;
 };
 
@@ -177,9 +185,10 @@ class JobStore {
  public:
   virtual ~JobStore() = default;
 
-  // Adds a queued job. If the id exists with the same request, or its job is
-  // damaged, returns the stored job unchanged. With another request, returns
-  // kAlreadyExists.
+  // Adds a queued job. Its submission is now, by the clock of the store, and
+  // its deadline as long after it as in `job`. If the id exists with the same
+  // request, or its job is damaged, returns the stored job unchanged. With
+  // another request, returns kAlreadyExists.
   virtual absl::StatusOr<Job> Submit(const Job& job) = 0;
   virtual absl::StatusOr<Job> Get(const std::string& id) = 0;
   virtual absl::StatusOr<JobPulse> Pulse(const std::string& id) = 0;
@@ -206,11 +215,11 @@ class JobStore {
   // `labels` and `keep_s`: kFailedPrecondition.
   virtual absl::StatusOr<Job> Update(const std::string& id,
                                      const JobChanges& changes) = 0;
-  // Queues a job that failed or was cancelled again, with this deadline. Its
-  // events stay. Changes nothing if it is queued or runs.
-  // kFailedPrecondition if it has succeeded or is damaged.
+  // Queues a job that failed or was cancelled again, with a deadline
+  // `timeout_s` from now; 0: none. Its events stay. Changes nothing if it is
+  // queued or runs. kFailedPrecondition if it has succeeded or is damaged.
   virtual absl::StatusOr<Job> Retry(const std::string& id,
-                                    double deadline_s) = 0;
+                                    double timeout_s) = 0;
   // Deletes a job that has ended, with its events. kFailedPrecondition if it
   // has not.
   virtual absl::Status Delete(const std::string& id) = 0;

@@ -293,7 +293,8 @@ absl::Status WriteJob(SqlDatabase& database, int64_t sequence, const Job& job) {
       "error_message = ?12, share_key = ?13, losses = ?14, request = ?15, "
       "result = ?16, submit_seal = ?17, outcome_seal = ?18, "
       "state_seal = ?19, labels = ?20, deadline_s = ?21, keep_s = ?22, "
-      "webhook = ?23, ran_s = ?24, bytes = ?25 WHERE sequence = ?1",
+      "webhook = ?23, ran_s = ?24, bytes = ?25, not_before_s = "
+      "CASE WHEN ?4 > 1 THEN 0 ELSE not_before_s END WHERE sequence = ?1",
       {sequence,
        job.id,
        int64_t{job.priority},

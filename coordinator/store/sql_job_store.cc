@@ -55,11 +55,11 @@ namespace {
                   " OR priority > (SELECT MAX(mine.priority)" IS_OF_KEY( \
                       owner, now) "))"
 // Jobs that may begin at the time `now`: their deadline has not passed, and
-// they were not put back for longer. More than an hour is damage: nobody asks
-// for it.
-#define MAY_BEGIN(now)                    \
-  "NOT deadline_s BETWEEN 1e-9 AND " now  \
-  " AND NOT (state = 0 AND not_before_s " \
+// they were not put back for longer, unless they only begin to be cancelled.
+// More than an hour is damage: nobody asks for it.
+#define MAY_BEGIN(now)                                          \
+  "NOT deadline_s BETWEEN 1e-9 AND " now                        \
+  " AND NOT (state = 0 AND cancel_wanted = 0 AND not_before_s " \
   "BETWEEN " now " AND " now " + 3600)"
 // The row of a lease that holds.
 #define IS_HELD "id = ?1 AND owner = ?2 AND num_attempts = ?3 AND state = 1"
@@ -100,10 +100,10 @@ class SqlJobStore : public JobStore {
                .priority = job.priority,
                .share_key = job.share_key,
                .labels = job.labels,
-               .deadline_s = job.deadline_s,
                .keep_s = job.keep_s,
                .webhook = job.webhook};
     TANGRAM_ASSIGN_OR_RETURN(queued.submitted_s, Now());
+    queued.deadline_s = DeadlineAfter(queued.submitted_s, job.timeout_s());
     const std::string submit_seal = SubmitSeal(queued);
     const std::string row_seal = RowSeal(queued);
     const std::string labels = LabelText(queued.labels);
@@ -114,7 +114,7 @@ class SqlJobStore : public JobStore {
         "?11, ?12) ON CONFLICT (id) DO NOTHING",
         {job.id, Blob{job.request}, int64_t{job.priority}, job.share_key,
          queued.submitted_s, Blob{submit_seal}, Blob{row_seal}, labels,
-         job.deadline_s, job.keep_s, job.webhook,
+         queued.deadline_s, job.keep_s, job.webhook,
          static_cast<int64_t>(job.request.size())}));
     TANGRAM_ASSIGN_OR_RETURN(StoredJob kept, FindWhole(job.id));
     // Nobody knows what a damaged one asked, also once it has ended.
@@ -134,10 +134,11 @@ class SqlJobStore : public JobStore {
     const MutexLock lock(mutex_);
     std::optional<JobPulse> pulse;
     TANGRAM_RETURN_IF_ERROR(database_->Run(
-        "SELECT state, last_event FROM jobs WHERE id = ?1", {id},
+        "SELECT state, last_event, not_before_s FROM jobs WHERE id = ?1", {id},
         [&](const SqlRow& row) {
-          pulse =
-              JobPulse{.state = StateOf(row.Int(0)), .last_event = row.Int(1)};
+          pulse = JobPulse{.state = StateOf(row.Int(0)),
+                           .last_event = row.Int(1),
+                           .is_put_back = row.Double(2) > 0};
         }));
     if (!pulse.has_value()) return NoSuchJob(id);
     return *pulse;
@@ -222,10 +223,10 @@ class SqlJobStore : public JobStore {
     return UpdateJob(*database_, id, changes, now_s, tell_);
   }
 
-  absl::StatusOr<Job> Retry(const std::string& id, double deadline_s) override {
+  absl::StatusOr<Job> Retry(const std::string& id, double timeout_s) override {
     const MutexLock lock(mutex_);
     TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
-    return RetryJob(*database_, id, deadline_s, now_s, tell_);
+    return RetryJob(*database_, id, timeout_s, now_s, tell_);
   }
 
   absl::Status Delete(const std::string& id) override {

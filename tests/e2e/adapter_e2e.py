@@ -108,7 +108,7 @@ class AdapterTest(Folder):
         time.sleep(8)  # A fleet at rest: nobody else seems to come.
         self.tangram("plan", *SMALL, "--coordinator", self.address,
                      "--parallelizer", "bad", "--job", "a", "--detach")
-        self.shows("a", "waits: no worker offers adapter")
+        self.shows("a", "waits: no worker has offered it yet")
         other.end()
         self.start_adapter(f"{BAD} honest")
         self.tangram("job", "wait", "a", "--coordinator", self.address)
@@ -126,6 +126,20 @@ class AdapterTest(Folder):
         broken.end()
         self.start_adapter(f"{BAD} honest")
         self.tangram("job", "wait", "a", "--coordinator", self.address)
+
+    def test_a_job_gets_all_parallelizers_that_it_names(self):
+        self.start_adapter(EVEN_SPLIT)
+        broken = self.start_adapter(f"{BAD} do_nothing")
+        self.tangram("plan", *SMALL, "--coordinator", self.address,
+                     "--parallelizer", "even-split,bad", "--job", "a", "--detach")
+        self.shows("a", "waits: only workers that never gave a right answer")
+        broken.end()
+        self.start_adapter(f"{BAD} honest")
+        self.tangram("job", "watch", "a", "--coordinator", self.address,
+                     "--output", "plan.json")
+        plan = json.loads(self.read("plan.json"))
+        self.assertEqual(plan["provenance"]["parallelizer"],
+                         "even-split 1, bad 1")
 
     def test_it_dies_with_its_worker(self):
         worker = self.start_adapter(EVEN_SPLIT)

@@ -219,7 +219,9 @@ class DamagedStateTest(Folder):
         self.change_job("state", "state", lambda _: 1)
         self.change_job("waiting", "num_attempts", lambda _: (1 << 63) - 1)
         self.change_job("flagged", "cancel_wanted", lambda _: 1)
-        self.change_job("stuck", "state", lambda _: "abc")
+        # SQLite reads it as 7; "abc" would be 0, "queued", as the checksum may
+        # say.
+        self.change_job("stuck", "state", lambda _: "7abc")
         self.change_job("unnamed", "id", lambda _: b"\xff\xfe")
         coordinator = Coordinator(state_dir=self.state)
         self.addCleanup(coordinator.end)

@@ -37,6 +37,34 @@ TEST(FairCacheTest, OneOwnerMayHaveAllUntilAnotherComes) {
   EXPECT_NE(cache.Find("3"), nullptr);
 }
 
+TEST(FairCacheTest, WhoIsGoneMakesRoom) {
+  Cache cache(100);
+  for (int i = 0; i < 5; ++i) cache.Insert("gone", absl::StrCat("g", i), i, 10);
+  for (int i = 0; i < 4; ++i) cache.Insert("back", absl::StrCat("k", i), i, 10);
+  cache.EndPeriod();
+  cache.Insert("busy", "b0", 0, 10);
+  // A whole period without use counts, not a part of one.
+  cache.Insert("busy", "b1", 1, 10);
+  EXPECT_EQ(cache.Find("g0"), nullptr);
+  EXPECT_NE(cache.Find("g1"), nullptr);
+  cache.EndPeriod();
+  cache.EndPeriod();
+  EXPECT_NE(cache.Find("k0"), nullptr);
+  cache.Insert("busy", "b2", 2, 10);
+  for (int i = 3; i < 100; ++i) {
+    EXPECT_NE(cache.Find("b2"), nullptr);
+    cache.Insert("busy", absl::StrCat("b", i), i, 10);
+  }
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(cache.Find(absl::StrCat("g", i)), nullptr) << i;
+  }
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_NE(cache.Find(absl::StrCat("k", i)), nullptr) << i;
+  }
+  EXPECT_EQ(cache.num_owners(), 2);
+  EXPECT_EQ(cache.num_bytes(), 100);
+}
+
 TEST(FairCacheTest, AnEntryIsThatOfWhoeverAddedItFirst) {
   Cache cache(30);
   cache.Insert("a", "x", 1, 20);

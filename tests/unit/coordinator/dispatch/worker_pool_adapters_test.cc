@@ -141,6 +141,26 @@ TEST_F(FleetTest, AUsualAdapterIsWaitedForWhoeverWasFirst) {
   EXPECT_EQ(found.get()->id, mist_);
 }
 
+// A job waits in the queue instead, where it holds no place.
+TEST_F(FleetTest, WhoMayWaitElsewhereWaitsOnlyAfterAStart) {
+  Peer early;
+  pool_.Connect(Offering("early", {{"other", "1"}}), early.connection);
+  auto found = std::async(std::launch::async, [this] {
+    return pool_.FindAdapter("mist", nullptr, {}, /*may_wait=*/true);
+  });
+  EXPECT_EQ(found.wait_for(std::chrono::milliseconds(200)),
+            std::future_status::timeout);
+  now_s_ = 6;
+  EXPECT_THAT(found.get(),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("mist")));
+  // Also while workers come and go.
+  now_s_ = 100;
+  Peer late;
+  pool_.Connect(Offering("late", {{"other", "1"}}), late.connection);
+  EXPECT_THAT(pool_.FindAdapter("mist", nullptr, {}, /*may_wait=*/true),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("mist")));
+}
+
 TEST_F(FleetTest, AFleetAtRestIsNotWaitedFor) {
   Peer worker;
   pool_.Connect(Named("worker"), worker.connection);

@@ -51,14 +51,14 @@ TEST(RequestDifferencesTest, NamesTheSettingsThatDiffer) {
   const Job kept{.priority = 3,
                  .submitted_s = 1000,
                  .labels = {{"run", "7"}, {"team", "vision"}},
-                 .deadline_s = 1500.001};
+                 .deadline_s = 1500};
   EXPECT_EQ(SettingDifferences(kept, kept), "");
   // The same again, an hour later.
   Job now = kept;
   now.submitted_s += 3600;
-  now.deadline_s += 3601;
+  now.deadline_s += 3600.001;
   EXPECT_EQ(SettingDifferences(kept, now), "");
-  now.deadline_s += 100;
+  now.deadline_s += 101;
   now.priority = 0;
   now.labels.erase("run");
   now.keep_s = 60;

@@ -79,8 +79,9 @@ INSTANTIATE_TEST_SUITE_P(All, JobSettingsTest,
 
 TEST_P(JobSettingsTest, SettingsAreKeptWithTheJob) {
   const Job asked{.id = "a",
+                  .submitted_s = 70'000,  // By the clock of the submitter.
                   .labels = {{"run", "7"}, {"team", ""}},
-                  .deadline_s = 2000,
+                  .deadline_s = 71'000,
                   .keep_s = 60,
                   .webhook = "https://example.org/hook"};
   Submit(asked);
@@ -92,6 +93,7 @@ TEST_P(JobSettingsTest, SettingsAreKeptWithTheJob) {
 
   const Job job = Get("a");
   EXPECT_EQ(job.labels, asked.labels);
+  EXPECT_EQ(job.submitted_s, 1000);
   EXPECT_EQ(job.deadline_s, 2000);
   EXPECT_EQ(job.keep_s, 60);
   EXPECT_EQ(job.webhook, asked.webhook);
@@ -163,6 +165,18 @@ TEST_P(JobSettingsTest, SettingsOfAJobThatWaitsChange) {
   ASSERT_THAT(store_->Update("b", {.priority = 4}), IsOk());
   EXPECT_EQ(Get("b").state, JobState::kRunning);
   EXPECT_EQ(Get("b").deadline_s, 5000);
+  ASSERT_THAT(store_->Update("b", {.timeout_s = 7}), IsOk());
+  EXPECT_EQ(Get("b").deadline_s, 1007);
+  ASSERT_THAT(store_->Update("b", {.timeout_s = 0}), IsOk());
+  EXPECT_EQ(Get("b").deadline_s, 0);
+}
+
+TEST_P(JobSettingsTest, AJobToCancelDoesNotWait) {
+  Submit({.id = "a"});
+  const JobLease lease = Lease("me");
+  ASSERT_THAT(store_->Cancel("a"), IsOk());
+  ASSERT_THAT(store_->Release(lease, {.delay_s = 60}), IsOk());
+  EXPECT_EQ(Lease("me").job_id, "a");
 }
 
 TEST_P(JobSettingsTest, OfAJobThatHasEndedOnlySomeSettingsChange) {
@@ -178,11 +192,16 @@ TEST_P(JobSettingsTest, OfAJobThatHasEndedOnlySomeSettingsChange) {
 }
 
 TEST_P(JobSettingsTest, AFailedJobIsTriedAgain) {
-  Submit({.id = "a", .deadline_s = 1});
+  Submit({.id = "a", .deadline_s = 30});
+  ASSERT_THAT(store_->Release(Lease("me"), {.delay_s = 60}), IsOk());
+  EXPECT_TRUE(store_->Pulse("a")->is_put_back);
+  now_s_ = 1030;
   ASSERT_THAT(store_->EndOverdue(10), IsOkAndHolds(1));
-  ASSERT_OK_AND_ASSIGN(const Job queued, store_->Retry("a", 0));
+  ASSERT_OK_AND_ASSIGN(const Job queued, store_->Retry("a", 5));
   EXPECT_EQ(queued.state, JobState::kQueued);
+  EXPECT_EQ(queued.deadline_s, 1035);
   EXPECT_THAT(queued.error, IsOk());
+  EXPECT_FALSE(store_->Pulse("a")->is_put_back);
   End();
   EXPECT_EQ(Get("a").state, JobState::kSucceeded);
   EXPECT_THAT(store_->Retry("a", 0).status(),
@@ -231,8 +250,8 @@ TEST_P(JobSettingsTest, UsageIsCountedByTenant) {
 }
 
 TEST_P(JobSettingsTest, AJobFailsAtItsDeadline) {
-  Submit({.id = "waits", .priority = -1, .deadline_s = 1050});
-  Submit({.id = "runs", .deadline_s = 1060});
+  Submit({.id = "waits", .priority = -1, .deadline_s = 50});
+  Submit({.id = "runs", .deadline_s = 60});
   const JobLease lease = Lease("me", 100);
   EXPECT_EQ(lease.job_id, "runs");
   EXPECT_THAT(store_->EndOverdue(10), IsOkAndHolds(0));

@@ -71,7 +71,7 @@ class JobTablesTest : public testing::DatabaseTest {
                                .request = "plan",
                                .share_key = "team",
                                .labels = {{"run", "7"}},
-                               .deadline_s = 1e9,
+                               .deadline_s = 1e8,
                                .keep_s = 60,
                                .webhook = "https://example.org/"}),
                 IsOk());
