@@ -11,6 +11,8 @@ model`, and every dictionary MODEL_PRESETS of a Python file, entry by entry.
 A file is
   right     if its parameters equal a count that is known: that of
             published.json, or that of model.safetensors.index.json beside it;
+  near      if they are within 1 % of the rounded size that the model's page
+            states, which may count parts that a plan does not;
   read      if no count is known;
   refused   if Tangram says that it cannot plan the model;
   wrong     if the count differs, or the file was not understood.
@@ -90,8 +92,8 @@ def index_count(folder, content):
     return None
 
 
-def published_count(name, published):
-    """Returns the count of the longest known name that the file's begins with,
+def published_entry(name, published):
+    """Returns the entry of the longest known name that the file's begins with,
     or that its parts contain."""
     if CUT.search(name):
         return None
@@ -104,7 +106,7 @@ def published_count(name, published):
                 inside = inside or len(known) > 8
             if (exact or inside) and (best is None or exact or
                                       (len(known) > best[0] and not best[2])):
-                best = (len(known), entry["parameters"], exact)
+                best = (len(known), entry, exact)
     return best[1] if best else None
 
 
@@ -134,11 +136,15 @@ def read(tangram, content):
 
 def judge(tangram, name, content, indexed, published):
     counted, message = read(tangram, content)
-    known = published_count(name, published)
+    entry = published_entry(name, published) or {}
+    known = entry.get("parameters")
     if counted is None:
         refused = any(word in message for word in (
             "modelled", "nearest family", "diffusion", "transformers"))
         return "refused" if refused else "wrong", message[:150]
+    if indexed is None and "rounded" in entry:
+        is_near = abs(counted / entry["rounded"] - 1) <= 0.01
+        return ("near" if is_near else "wrong"), f"{counted:,}"
     if indexed is None and known is None:
         return "read", f"{counted:,}"
     against = indexed if indexed is not None else known
@@ -157,7 +163,7 @@ def main():
     if not folders:
         sys.exit("no folder; expected one, or TANGRAM_MODEL_CONFIGS")
     published = json.loads((HERE / "published.json").read_text())
-    totals = {"right": 0, "read": 0, "refused": 0, "wrong": 0}
+    totals = {"right": 0, "near": 0, "read": 0, "refused": 0, "wrong": 0}
     seen = set()
     for folder in folders:
         for name, content, indexed in configs(folder):
