@@ -73,6 +73,8 @@ constexpr int kTicksBetweenRareLooks = 120;
 // keeps. Giving them back to the system takes milliseconds, so it is done when
 // a plan has ended and every 5 s.
 constexpr int kTicksBetweenTrims = 20;
+// Jobs that wait are let try again at most so often.
+constexpr double kLeastTryS = 5;
 // A tenant that asks nothing for half an hour to an hour makes room for others.
 constexpr int kTicksOfCachePeriod = 4 * 1800;
 // Callers choose the methods that they name.
@@ -194,7 +196,7 @@ class Server : public CoordinatorServer {
                                .now_s = SteadySeconds,
                                .cost_limits = options.cost_limits,
                                .limits = options.plan_limits},
-                              traces_),
+                              traces_, options.max_job_wait_s),
              .is_able = [this] { return pool_.HasWorkers(); },
              .on_change =
                  [this](const std::string& id) { watchers_.Notify(id); },
@@ -523,9 +525,25 @@ class Server : public CoordinatorServer {
         Log(LogLevel::kInfo, "old jobs deleted", {{"jobs", *deleted}});
       }
       state_.jobs->EndOverdue(kForgottenJobs).IgnoreError();
+      LetJobsTryAgain();
       is_looking_ = false;
     });
     if (!task.has_value()) is_looking_ = false;
+  }
+
+  // Jobs that wait for workers try at once when the first worker with an
+  // adapter comes, but not each time that one comes and goes. They try once
+  // more, as one may have been put back in that moment.
+  void LetJobsTryAgain() {
+    const int64_t arrivals = pool_.num_arrivals();
+    if (arrivals != seen_arrivals_) tries_left_ = 2;
+    seen_arrivals_ = arrivals;
+    const double now_s = SteadySeconds();
+    if (tries_left_ == 0 || now_s < let_try_s_ + kLeastTryS) return;
+    if (!state_.jobs->EndDelays().ok()) return;
+    --tries_left_;
+    let_try_s_ = now_s;
+    runner_.Wake();
   }
 
   Metrics& all_metrics_;
@@ -545,6 +563,10 @@ class Server : public CoordinatorServer {
   std::atomic<bool> draining_ = false;
   std::atomic<bool> stopping_ = false;
   std::atomic<bool> is_looking_ = false;
+  // Only while it is looking.
+  int64_t seen_arrivals_ = 0;
+  int tries_left_ = 0;
+  double let_try_s_ = 0;
   SetBackWatch clock_;  // Tick's thread alone uses it.
   PlanTurns turns_;
   FairExecutor executor_;

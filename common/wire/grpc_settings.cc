@@ -6,6 +6,8 @@
 #include <grpcpp/server_builder.h>
 #include <grpcpp/support/channel_arguments.h>
 
+#include <limits>
+
 namespace tangram {
 namespace {
 
@@ -56,8 +58,10 @@ grpc::ChannelArguments ChannelSettings() {
 }
 
 std::shared_ptr<grpc::Channel> OpenChannel(const std::string& address) {
+  grpc::ChannelArguments arguments = ChannelSettings();
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, std::numeric_limits<int>::max());
   return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(),
-                                   ChannelSettings());
+                                   arguments);
 }
 
 }  // namespace tangram

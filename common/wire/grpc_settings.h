@@ -55,7 +55,9 @@ inline constexpr char kClientServiceConfig[] = R"({
       "retryableStatusCodes": ["UNAVAILABLE"]}}]})";
 
 // Opens a channel to this machine, in plain text and without a token. Does not
-// connect yet.
+// connect yet. Sends no pings: the machine itself tells when the other end
+// dies, and a server of other settings, such as an adapter of a user's, would
+// end a call of minutes with "too many pings".
 std::shared_ptr<grpc::Channel> OpenChannel(const std::string& address);
 
 }  // namespace tangram

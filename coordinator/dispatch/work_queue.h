@@ -61,10 +61,8 @@ struct BatchShare {
   std::string key;   // The tenant, for example.
   int priority = 0;  // Clamped to -5 … 5.
   // The caller tries again later: what only workers say that never gave a right
-  // answer is kUnavailable to it, and it does not wait for workers to come.
+  // answer, and the lack of a parallelizer, are kUnavailable to it.
   bool may_wait = false;
-  // So is a parallelizer that no worker has offered yet.
-  bool may_be_unknown = false;
 
   double weight() const;  // 2^priority.
 };

@@ -1,6 +1,7 @@
 #ifndef TANGRAM_COORDINATOR_DISPATCH_WORKER_POOL_H_
 #define TANGRAM_COORDINATOR_DISPATCH_WORKER_POOL_H_
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -199,6 +200,11 @@ class WorkerPool {
   absl::StatusOr<AdapterList> AllAdapters(
       const std::function<bool()>& should_stop,
       const std::set<AdapterId>& unfit = {}, bool may_wait = false);
+
+  // Returns how often an adapter has come that no worker offered just before.
+  int64_t num_arrivals() const {
+    return num_arrivals_.load(std::memory_order_relaxed);
+  }
 
   // Returns whether workers offer a version of `name` that is not `unfit`.
   bool IsOffered(absl::string_view name, const std::set<AdapterId>& unfit);
@@ -546,6 +552,7 @@ class WorkerPool {
   // Names that workers offered, at most kMaxKnownAdapters.
   std::set<std::string> ever_offered_ ABSL_GUARDED_BY(mutex_);
   const double began_s_;
+  std::atomic<int64_t> num_arrivals_ = 0;
   double last_join_s_ ABSL_GUARDED_BY(mutex_) = 0;
   // The sources of lone verdicts, by adapter, and how often others of the same
   // adapter have joined since.

@@ -50,6 +50,9 @@ void WorkerPool::UpdateOffer(Worker& worker) {
   if (is_offered == worker.is_offered) return;
   worker.is_offered = is_offered;
   if (is_offered) {
+    for (const AdapterInfo& adapter : worker.info.adapters) {
+      if (!census_.Best(adapter.id.name).has_value()) ++num_arrivals_;
+    }
     census_.Add(worker.info.adapters, worker.info.identity);
     for (const AdapterInfo& adapter : worker.info.adapters) {
       if (ever_offered_.size() >= kMaxKnownAdapters) break;

@@ -97,6 +97,9 @@ class MeasuredJobStore : public JobStore {
   absl::StatusOr<int> Erase(const std::string& tenant, int limit) override {
     return Measure("erase", [&] { return store_->Erase(tenant, limit); });
   }
+  absl::Status EndDelays() override {
+    return Measure("end_delays", [&] { return store_->EndDelays(); });
+  }
   absl::StatusOr<int> EndOverdue(int limit) override {
     auto ended =
         Measure("end_overdue", [&] { return store_->EndOverdue(limit); });

@@ -18,10 +18,6 @@ namespace {
 // phase, and one after at least this many seconds.
 constexpr double kKeptIntervalS = 1;
 
-// A parallelizer that no worker has offered for so long after the submission of
-// the job that names it is taken for misspelt: workers start within minutes.
-constexpr double kUnknownWaitS = 3600;
-
 // Selects the reports to store.
 class ProgressFilter {
  public:
@@ -50,10 +46,11 @@ absl::StatusOr<PlanOrder> OrderOf(const Job& job) {
 
 }  // namespace
 
-JobWork PlanJobs(const PlanningParts& parts, TraceStore& traces) {
-  return [parts, &traces](const Job& job,
-                          const std::function<void(std::string)>& report,
-                          const std::function<bool()>& should_stop)
+JobWork PlanJobs(const PlanningParts& parts, TraceStore& traces,
+                 double max_wait_s) {
+  return [parts, &traces, max_wait_s](
+             const Job& job, const std::function<void(std::string)>& report,
+             const std::function<bool()>& should_stop)
              -> absl::StatusOr<std::string> {
     TANGRAM_ASSIGN_OR_RETURN(PlanOrder order, OrderOf(job));
     ProgressFilter filter;
@@ -80,8 +77,7 @@ JobWork PlanJobs(const PlanningParts& parts, TraceStore& traces) {
              .tracer = tracer.get(),
              .share = {.key = job.share_key,
                        .priority = job.priority,
-                       .may_wait = true,
-                       .may_be_unknown = waited_s < kUnknownWaitS}}));
+                       .may_wait = waited_s < max_wait_s}}));
     return ToProto(file).SerializeAsString();
   };
 }

@@ -76,14 +76,6 @@ struct Members {
     return has_unproven && (names_none || !has_proven);
   }
 
-  // Returns a failure of only workers that never gave a right answer.
-  absl::Status UnprovenFailure() const {
-    for (const auto& source : sources) {
-      if (source->failed_unproven()) return source->failure();
-    }
-    return absl::OkStatus();
-  }
-
   // Returns the adapter whose workers caused the error of a plan. Empty: none.
   std::optional<UnfitAdapter> CauseOf(const absl::Status& error) const {
     std::optional<UnfitAdapter> cause;
@@ -124,7 +116,7 @@ absl::StatusOr<Members> FindMembers(WorkerPool& pool, const std::string& list,
       absl::StatusOr<AdapterInfo> adapter =
           pool.FindAdapter(name, should_stop, unfit, share.may_wait);
       // It is unknown until its first worker joins.
-      if (share.may_be_unknown && absl::IsInvalidArgument(adapter.status())) {
+      if (share.may_wait && absl::IsInvalidArgument(adapter.status())) {
         return absl::UnavailableError(absl::StrCat(
             "no worker has offered it yet: ", adapter.status().message()));
       }
@@ -210,7 +202,6 @@ absl::StatusOr<Outcome> PlanWithFitMembers(
     const BatchShare& share, const WaitHooks& hooks) {
   std::vector<UnfitAdapter> unfit;
   absl::Status first_error;
-  bool has_doubted = false;
   const bool names_none = NamesNone(order.parallelizer);
   while (true) {
     const std::set<AdapterId> unfit_ids = IdsOf(unfit);
@@ -231,16 +222,6 @@ absl::StatusOr<Outcome> PlanWithFitMembers(
     }
     absl::StatusOr<PlanResult> result =
         PlanOnce(*members, order, monitor, budget);
-    if (result.ok() && !names_none && share.may_wait) {
-      // A planner may have gone on without a parallelizer that was named.
-      const absl::Status doubt = members->UnprovenFailure();
-      if (!doubt.ok() && has_doubted) {
-        return EndOf(doubt, /*failed_unproven=*/true, share);
-      }
-      // Its workers may have answered other questions right by now.
-      has_doubted = true;
-      if (!doubt.ok()) continue;
-    }
     if (result.ok()) {
       AddNotes(*members, unfit, result->notes);
       result->stats.truncated |= !unfit.empty() || !members->withheld.empty();

@@ -164,7 +164,11 @@ absl::StatusOr<Job> FromProto(const v1::SubmitJobRequest& message, double now_s,
           .keep_s = message.keep_s(),
           .webhook = message.webhook()};
   TANGRAM_ASSIGN_OR_RETURN(job.labels, CheckedLabels(message.labels()));
-  if (message.timeout_s() > 0) job.deadline_s = now_s + message.timeout_s();
+  // Shorter ones would be lost beside the seconds since 1970.
+  constexpr double kLeastTimeoutS = 1e-3;
+  if (message.timeout_s() > 0) {
+    job.deadline_s = now_s + std::max(message.timeout_s(), kLeastTimeoutS);
+  }
   return job;
 }
 

@@ -124,7 +124,7 @@ std::string RequestDifferences(absl::string_view kept, absl::string_view now) {
 }
 
 std::string SettingDifferences(const Job& kept, const Job& asked) {
-  constexpr double kSameS = 1;
+  constexpr double kSameS = 60;
   std::vector<std::string> texts;
   const auto tell = [&](absl::string_view field, const std::string& before,
                         const std::string& now) {

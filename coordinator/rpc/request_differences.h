@@ -15,7 +15,8 @@ std::string RequestDifferences(absl::string_view kept, absl::string_view now);
 
 // Returns which settings of a submission differ from those of the job that has
 // its id: "priority (3, now 0)". Empty: none. Timeouts that are less than a
-// second apart are equal, because one is a difference of rounded times.
+// minute apart are equal, because those of jobs of earlier versions are the
+// difference of two clocks.
 std::string SettingDifferences(const Job& kept, const Job& asked);
 
 }  // namespace tangram

@@ -257,6 +257,8 @@ class JobStore {
   // Puts a job back into the queue. Errors as AppendEvent.
   virtual absl::Status Release(const JobLease& lease,
                                const PutBack& how = {}) = 0;
+  // Jobs that were put back for a while may be taken at once.
+  virtual absl::Status EndDelays() = 0;
   // Fails up to `limit` jobs whose deadline has passed and that nobody runs.
   // Returns their number.
   virtual absl::StatusOr<int> EndOverdue(int limit) = 0;

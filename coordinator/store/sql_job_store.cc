@@ -36,12 +36,12 @@ namespace {
   "(losses < 3 OR NOT EXISTS (SELECT 1 FROM jobs AS beside "                \
   "WHERE beside.state = 1 AND beside.losses >= 3 AND beside.owner = " owner \
   "))"
-// Those waiting jobs that have waited since `before`, if no coordinator
-// runs a job.
-#define IS_LEFT(now, before)                                        \
-  "submitted_s <= " before " AND NOT lease_until_s BETWEEN " before \
-  " AND " now                                                       \
-  " + 86400 AND NOT EXISTS (SELECT 1 FROM jobs AS other WHERE "     \
+// Those waiting jobs that nobody has taken since `before`, although they could,
+// if no coordinator runs a job.
+#define IS_LEFT(now, before)                                    \
+  "submitted_s <= " before " AND not_before_s <= " before       \
+  " AND NOT lease_until_s BETWEEN " before " AND " now          \
+  " + 86400 AND NOT EXISTS (SELECT 1 FROM jobs AS other WHERE " \
   "other.state = 1 AND " IS_LEASED("other.lease_until_s", now) ")"
 // Jobs of keys of which `owner` runs fewer than `most`, or that are more urgent
 // than all that it runs of the key.
@@ -237,6 +237,13 @@ class SqlJobStore : public JobStore {
   absl::StatusOr<int> Erase(const std::string& tenant, int limit) override {
     const MutexLock lock(mutex_);
     return EraseJobs(*database_, tenant, limit);
+  }
+
+  absl::Status EndDelays() override {
+    const MutexLock lock(mutex_);
+    return database_->Run(
+        "UPDATE jobs SET not_before_s = 0 WHERE state = 0 AND not_before_s > "
+        "0");
   }
 
   absl::StatusOr<int> EndOverdue(int limit) override {

@@ -92,12 +92,12 @@ class AdapterTest(Folder):
             self.assertRegex(run.stderr, r"bad: was killed by signal 9 \(Kil")
         self.assertIsNone(worker.process.poll())
 
-    def shows(self, job, text, *more):
+    def shows(self, job, text):
         """Waits until `job show` says the text."""
         deadline = time.monotonic() + 60
         while True:
             shown = self.tangram("job", "show", job, "--coordinator",
-                                 self.address, *more)
+                                 self.address)
             if text in shown:
                 return
             self.assertLess(time.monotonic(), deadline, shown)
@@ -126,36 +126,6 @@ class AdapterTest(Folder):
         broken.end()
         self.start_adapter(f"{BAD} honest")
         self.tangram("job", "wait", "a", "--coordinator", self.address)
-
-    def test_a_job_gets_all_parallelizers_that_it_names(self):
-        # Tokens tell workers of one machine apart.
-        tokens = {}
-        for name in "good", "evil", "user":
-            self.write(name, name * 8 + "\n")
-            tokens[name] = f"--token_file={os.path.join(self.folder, name)}"
-        self.write("tokens.csv", "".join(
-            f"{name * 8},{name},{tenant},{role}\n"
-            for name, tenant, role in
-            (("good", "", "work"), ("evil", "", "work"),
-             ("user", "team", "plan"))))
-        coordinator = Coordinator(
-            "--worker_wait_s=0",
-            f"--auth_tokens_file={os.path.join(self.folder, 'tokens.csv')}")
-        self.addCleanup(coordinator.end)
-        self.address = coordinator.address
-        self.start_adapter(EVEN_SPLIT, tokens["good"])
-        broken = self.start_adapter(f"{BAD} do_nothing", tokens["evil"])
-        at = ["--coordinator", self.address, "--token-file", "user"]
-        self.tangram("plan", *SMALL, *at, "--parallelizer", "even-split,bad",
-                     "--job", "a", "--detach")
-        self.shows("a", "waits: only workers that never gave a right answer",
-                   "--token-file", "user")
-        broken.end()
-        self.start_adapter(f"{BAD} honest", tokens["evil"])
-        self.tangram("job", "watch", "a", *at, "--output", "plan.json")
-        plan = json.loads(self.read("plan.json"))
-        self.assertEqual(plan["provenance"]["parallelizer"],
-                         "even-split 1, bad 1")
 
     def test_it_dies_with_its_worker(self):
         worker = self.start_adapter(EVEN_SPLIT)

@@ -106,7 +106,7 @@ HOW = {
     "degree": lambda query: one_stage(query, tp=-1),
     "gpus": lambda query: one_stage(query, dp=2 * query.num_gpus),
     "times": some_times, "zero": zero,
-    "honest": one_stage, "know_nothing": one_stage, "do_nothing": one_stage,
+    "honest": one_stage, "know_nothing": one_stage,
 }
 
 
@@ -118,8 +118,6 @@ class Bad(tangram_adapter.Adapter):
     def slice_model(self, model):
         if sys.argv[1] == "know_nothing":
             raise ValueError("model: none is known")
-        if sys.argv[1] == "do_nothing":
-            raise NotImplementedError("model: none is planned")
         return super().slice_model(model)
 
     def parallelize(self, query):

@@ -161,6 +161,22 @@ TEST_F(FleetTest, WhoMayWaitElsewhereWaitsOnlyAfterAStart) {
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("mist")));
 }
 
+TEST_F(FleetTest, AnAdapterComesWhenNobodyOfferedItBefore) {
+  Peer one;
+  Peer two;
+  one.id = pool_.Connect(Named("one"), one.connection);
+  EXPECT_EQ(pool_.num_arrivals(), 1);
+  two.id = pool_.Connect(Offering("two", {kCounting, mist_}), two.connection);
+  EXPECT_EQ(pool_.num_arrivals(), 2);
+  pool_.Disconnect(one.id);
+  one.id = pool_.Connect(Named("one"), one.connection);
+  EXPECT_EQ(pool_.num_arrivals(), 2);
+  pool_.Disconnect(one.id);
+  pool_.Disconnect(two.id);
+  pool_.Connect(Named("one"), one.connection);
+  EXPECT_EQ(pool_.num_arrivals(), 3);
+}
+
 TEST_F(FleetTest, AFleetAtRestIsNotWaitedFor) {
   Peer worker;
   pool_.Connect(Named("worker"), worker.connection);

@@ -234,6 +234,7 @@ class MemoryJobStore : public JobStore {
   absl::StatusOr<int> Erase(const std::string&, int) override {
     return absl::UnimplementedError("");
   }
+  absl::Status EndDelays() override { return absl::UnimplementedError(""); }
   absl::StatusOr<int> EndOverdue(int) override {
     return absl::UnimplementedError("");
   }

@@ -171,6 +171,15 @@ TEST_P(JobSettingsTest, SettingsOfAJobThatWaitsChange) {
   EXPECT_EQ(Get("b").deadline_s, 0);
 }
 
+TEST_P(JobSettingsTest, DelaysEnd) {
+  Submit({.id = "a"});
+  ASSERT_THAT(store_->Release(Lease("me"), {.delay_s = 60}), IsOk());
+  EXPECT_EQ(Lease("me").job_id, "");
+  ASSERT_THAT(store_->EndDelays(), IsOk());
+  Submit({.id = "b"});
+  EXPECT_EQ(Lease("me").job_id, "a");
+}
+
 TEST_P(JobSettingsTest, AJobToCancelDoesNotWait) {
   Submit({.id = "a"});
   const JobLease lease = Lease("me");
