@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "common/base/field_error.h"
 #include "common/base/format.h"
 #include "formats/config/device_catalogue.h"
@@ -39,8 +40,13 @@ std::string OwnType(absl::string_view name,
 
 // Spells the flag as in a shell.
 std::string GpuFlag(absl::string_view name) {
-  const absl::string_view quote = absl::StrContains(name, ' ') ? "'" : "";
-  return absl::StrCat("--gpu ", quote, Shown(name), "=TYPE", quote);
+  const bool is_word = absl::c_all_of(name, [](char c) {
+    return absl::ascii_isalnum(c) || absl::StrContains("._-:", c);
+  });
+  if (is_word) return absl::StrCat("--gpu ", Shown(name), "=TYPE");
+  return absl::StrCat("--gpu '",
+                      absl::StrReplaceAll(Shown(name), {{"\\'", "'\\''"}}),
+                      "=TYPE'");
 }
 
 std::string AmbiguityNote(absl::string_view name, const GpuMatch& match) {

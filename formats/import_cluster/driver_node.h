@@ -32,6 +32,14 @@ std::string NameInMigMode(absl::string_view name);
 // is none of the catalogue. SPX: it is whole.
 std::string NameInPartition(absl::string_view name, absl::string_view mode);
 
+// Returns the name of a GPU of AMD's with that many compute units (0: not
+// told). With fewer than a whole one has, it is a part, which is none of the
+// catalogue.
+std::string NameWithUnits(absl::string_view name, int compute_units);
+
+// Returns the number in a text such as "256"; 0 for anything else.
+int NumberOf(absl::string_view text);
+
 // Returns the node if it has GPUs, but not too many for one node. Otherwise
 // kInvalidArgument, with the command whose output is expected.
 absl::StatusOr<InventoryNode> CheckedNode(InventoryNode node,

@@ -110,6 +110,10 @@ absl::StatusOr<InventoryNode> ParseNvidiaSmiQuery(absl::string_view text) {
   return CheckedNode(std::move(node), "nvidia-smi -q");
 }
 
+bool IsRocmSmiTitles(absl::string_view line) {
+  return absl::StartsWithIgnoreCase(line, "device,");
+}
+
 bool IsNvidiaSmiRows(absl::string_view text) {
   bool has_rows = false;
   for (const absl::string_view line : LinesOf(text)) {
@@ -165,6 +169,40 @@ absl::StatusOr<InventoryNode> ParseRocmSmiJson(absl::string_view text) {
                      "rocm-smi --showproductname --showmeminfo vram --json");
 }
 
+absl::StatusOr<InventoryNode> ParseRocmSmiCsv(absl::string_view text) {
+  InventoryNode node;
+  std::vector<std::string> titles;
+  for (const absl::string_view line : LinesOf(text)) {
+    const std::vector<absl::string_view> cells = CellsOf(line);
+    if (titles.empty()) {
+      if (!IsRocmSmiTitles(line)) continue;
+      for (const absl::string_view title : cells) {
+        titles.push_back(absl::AsciiStrToLower(title));
+      }
+      continue;
+    }
+    std::string name;
+    for (size_t i = 0; i < std::min(titles.size(), cells.size()); ++i) {
+      // Older versions number the series, and name the model.
+      const bool is_name = titles[i] == "card series" ||
+                           titles[i] == "card model" ||
+                           titles[i] == "device name";
+      const bool is_number = absl::StartsWith(cells[i], "0x");
+      if (is_name && name.empty() && !is_number) {
+        name = ProductInBrackets(cells[i]);
+      } else if (titles[i] == "vram total memory (b)") {
+        double bytes = 0;
+        if (absl::SimpleAtod(cells[i], &bytes)) {
+          KeepSmaller(bytes, node.gpu_memory_bytes);
+        }
+      }
+    }
+    if (!name.empty()) CountNamed(name, node);
+  }
+  return CheckedNode(std::move(node),
+                     "rocm-smi --showproductname --showmeminfo vram --csv");
+}
+
 absl::StatusOr<InventoryNode> ParseAmdSmiJson(absl::string_view text) {
   TANGRAM_ASSIGN_OR_RETURN(const json root, ParseJson(text));
   InventoryNode node;
@@ -172,9 +210,10 @@ absl::StatusOr<InventoryNode> ParseAmdSmiJson(absl::string_view text) {
        Elements(root.is_array() ? root : At(root, {"gpu_data"}))) {
     const std::string name = TextOf(At(gpu, {"asic", "market_name"}));
     if (name.empty()) continue;
-    CountNamed(NameInPartition(
-                   name, TextOf(At(gpu, {"partition", "compute_partition"}))),
-               node);
+    const std::string mode =
+        TextOf(At(gpu, {"partition", "compute_partition"}));
+    const int units = NumberOf(TextOf(At(gpu, {"asic", "num_compute_units"})));
+    CountNamed(NameWithUnits(NameInPartition(name, mode), units), node);
     double mebibytes = 0;
     if (absl::SimpleAtod(TextOf(At(gpu, {"vram", "size", "value"})),
                          &mebibytes)) {
@@ -187,13 +226,24 @@ absl::StatusOr<InventoryNode> ParseAmdSmiJson(absl::string_view text) {
 absl::StatusOr<InventoryNode> ParseRocmInfo(absl::string_view text) {
   InventoryNode node;
   std::string name;
+  bool is_gpu = false;
+  int units = 0;
+  const auto end_agent = [&] {
+    if (is_gpu) CountNamed(NameWithUnits(name, units), node);
+    is_gpu = false;
+    units = 0;
+  };
   for (const absl::string_view line : LinesOf(text)) {
     if (const auto marketing = ValueOf(line, "marketing name")) {
+      end_agent();
       name = std::string(*marketing);
     } else if (const auto type = ValueOf(line, "device type")) {
-      if (*type == "GPU") CountNamed(name, node);
+      is_gpu = *type == "GPU";
+    } else if (const auto number = ValueOf(line, "compute unit")) {
+      units = NumberOf(*number);
     }
   }
+  end_agent();
   return CheckedNode(std::move(node), "rocminfo");
 }
 

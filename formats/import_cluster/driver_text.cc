@@ -251,10 +251,14 @@ absl::StatusOr<InventoryNode> ParseAmdSmi(absl::string_view text) {
   bool in_vram = false;
   std::string gpu;
   absl::string_view partition;
+  int units = 0;
   const auto end_gpu = [&] {
-    if (!gpu.empty()) CountNamed(NameInPartition(gpu, partition), node);
+    if (!gpu.empty()) {
+      CountNamed(NameWithUnits(NameInPartition(gpu, partition), units), node);
+    }
     gpu.clear();
     partition = "";
+    units = 0;
   };
   for (const absl::string_view line : LinesOf(text)) {
     const absl::string_view field = absl::StripLeadingAsciiWhitespace(line);
@@ -263,6 +267,8 @@ absl::StatusOr<InventoryNode> ParseAmdSmi(absl::string_view text) {
       gpu = std::string(*name);
     } else if (const auto mode = ValueOf(field, "compute_partition")) {
       partition = *mode;
+    } else if (const auto number = ValueOf(field, "num_compute_units")) {
+      units = NumberOf(*number);
     } else if (absl::EndsWith(field, ":")) {
       in_vram = field == "VRAM:";
     } else if (in_vram && absl::StartsWith(field, "SIZE:")) {
@@ -313,6 +319,13 @@ absl::StatusOr<InventoryNode> ParseLspci(absl::string_view text) {
     const bool is_known = absl::StrContains(lower, "nvidia") ||
                           absl::StrContains(lower, "amd/ati");
     if (is_gpu && is_known) CountNamed(ProductInLine(line), node);
+  }
+  // A host shows each card, and its view for virtual machines.
+  const auto is_view = [](const InventoryGpus& gpus) {
+    return absl::EndsWith(gpus.name, " VF");
+  };
+  if (!absl::c_all_of(node.gpus, is_view)) {
+    std::erase_if(node.gpus, is_view);
   }
   return CheckedNode(std::move(node), "lspci");
 }

@@ -12,6 +12,9 @@ namespace tangram {
 namespace {
 
 constexpr char kKubectl[] = "expected kubectl get nodes -o json, or -o yaml";
+constexpr char kOwnGpu[] =
+    "expected a group with its own gpu in a file for --cluster "
+    "(docs/cluster-file.md)";
 constexpr char kSinfo[] =
     "expected sinfo -N -o '%N|%P|%t|%G|%E', with its line of titles";
 
@@ -40,6 +43,15 @@ const std::vector<Hint>& Hints() {
       {{"nvidia.com/gpu.product="}, "labels of a node alone", kKubectl},
       {{"nvidia.com/gpu:"}, "a part of a node alone", kKubectl},
       {{"\"amd.com/gpu"}, "labels of a node alone", kKubectl},
+      {{"npu-smi"},
+       "the output of npu-smi, whose devices the catalogue lacks",
+       kOwnGpu},
+      {{"XPU-SMI"},
+       "the output of xpu-smi, whose devices the catalogue lacks",
+       kOwnGpu},
+      {{"Device ID", "Device Information"},
+       "the output of xpu-smi, whose devices the catalogue lacks",
+       kOwnGpu},
       {{"KFD_ID:"},
        "the output of amd-smi list, which names no product",
        "expected amd-smi static"},
@@ -49,6 +61,9 @@ const std::vector<Hint>& Hints() {
       {{"Name=gpu", "File="},
        "gres.conf",
        "expected scontrol show node, whose lines count the GPUs"},
+      {{"Gres=gpu"},
+       "lines about GPUs without their nodes",
+       "expected the whole output of scontrol show node"},
       {{"\"model_type\""}, "a model", "expected by --model, as it is"},
       {{"tangram_cluster:"},
        "a cluster file",
@@ -66,12 +81,14 @@ bool HasAll(absl::string_view line, const Hint& hint) {
   });
 }
 
-// Nodes have numbers, which tell their names from words of a text.
+// Nodes have numbers, or a user before them, which tell their names from words
+// of a text.
 bool IsHostname(absl::string_view word) {
   return absl::ascii_isalnum(word.front()) &&
-         absl::c_any_of(word, [](char c) { return absl::ascii_isdigit(c); }) &&
+         absl::c_any_of(
+             word, [](char c) { return absl::ascii_isdigit(c) || c == '@'; }) &&
          absl::c_all_of(word, [](char c) {
-           return absl::ascii_isalnum(c) || c == '-' || c == '.' || c == '_';
+           return absl::ascii_isalnum(c) || absl::StrContains("-._@", c);
          });
 }
 

@@ -5,16 +5,19 @@
 #include "absl/strings/str_split.h"
 #include "formats/import_cluster/driver_reports.h"
 #include "formats/import_cluster/hostfile.h"
+#include "formats/import_cluster/text_parts.h"
 
 namespace tangram {
 namespace {
 
 // Kubernetes' JSON has "apiVersion" near its start or end; what its API gives
-// to clients may lack it. Slurm's holds its nodes under "nodes" or "sinfo".
+// to clients may lack it, and jq '.items' gives the nodes alone. Slurm's holds
+// its nodes under "nodes" or "sinfo".
 std::optional<InventoryFormat> DetectJson(absl::string_view text) {
   if (absl::StrContains(text, "\"apiVersion\"") ||
-      (absl::StrContains(text, "\"items\"") &&
-       absl::StrContains(text, "\"metadata\""))) {
+      (absl::StrContains(text, "\"metadata\"") &&
+       (absl::StrContains(text, "\"items\"") ||
+        absl::StrContains(text, "\"allocatable\"")))) {
     return InventoryFormat::kKubernetes;
   }
   if (absl::StrContains(text, "\"asic\"") &&
@@ -41,12 +44,16 @@ std::optional<InventoryFormat> DetectDriverLine(absl::string_view line) {
   if (absl::StrContains(line, "NVSMI LOG")) {
     return InventoryFormat::kNvidiaSmiQuery;
   }
+  if (absl::StrContains(line, "HL-SMI Version")) {
+    return InventoryFormat::kHlSmi;
+  }
   if (line == "HSA Agents") return InventoryFormat::kRocmInfo;
   if (absl::StrContains(line, "AMD-SMI") &&
       absl::StrContains(line, "ROCm version")) {
     return InventoryFormat::kAmdSmiTable;
   }
   if (absl::StartsWith(line, "GPU 0: ")) return InventoryFormat::kNvidiaSmiList;
+  if (IsRocmSmiTitles(line)) return InventoryFormat::kRocmSmiCsv;
   if (absl::StrContains(line, "memory.total") ||
       (absl::StrContains(line, ",") && absl::StartsWith(line, "name")) ||
       absl::StrContains(line, "uuid, name,")) {
@@ -66,7 +73,9 @@ std::optional<InventoryFormat> DetectDriverLine(absl::string_view line) {
 }
 
 std::optional<InventoryFormat> DetectLine(absl::string_view line) {
-  if (absl::StartsWith(line, "NodeName=")) {
+  // gres.conf names nodes too, but then files of devices.
+  if (absl::StartsWith(WithoutFileName(line), "NodeName=") &&
+      !absl::StrContains(line, " Name=")) {
     return InventoryFormat::kScontrolNodes;
   }
   if (absl::StartsWith(line, "SwitchName=") ||
@@ -83,7 +92,9 @@ std::optional<InventoryFormat> DetectLine(absl::string_view line) {
     return InventoryFormat::kGpuTopology;
   }
   if (absl::StrContains(line, "NODELIST")) return InventoryFormat::kSinfo;
-  if (absl::StrContains(line, "HOSTNAMES") && absl::StrContains(line, "GRES")) {
+  if (absl::StartsWith(line, "HOSTNAMES") ||
+      (absl::StrContains(line, "HOSTNAMES") &&
+       absl::StrContains(line, "GRES"))) {
     return InventoryFormat::kSinfo;
   }
   return DetectDriverLine(line);
@@ -97,7 +108,11 @@ std::optional<InventoryFormat> DetectFormat(absl::string_view text) {
       absl::StartsWith(start, "[\n")) {
     return DetectJson(text);
   }
-  if (absl::StartsWith(start, "<")) return InventoryFormat::kNvidiaSmiXml;
+  if (absl::StartsWith(start, "<?xml") ||
+      absl::StartsWith(start, "<!DOCTYPE") ||
+      absl::StartsWith(start, "<nvidia_smi_log")) {
+    return InventoryFormat::kNvidiaSmiXml;
+  }
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     if (const auto format = DetectLine(absl::StripAsciiWhitespace(line))) {
       return format;
@@ -124,6 +139,8 @@ absl::string_view CommandOf(InventoryFormat format) {
       return "nvidia-smi -q -x";
     case InventoryFormat::kNvidiaSmiTable:
       return "nvidia-smi";
+    case InventoryFormat::kHlSmi:
+      return "hl-smi";
     case InventoryFormat::kNvidiaSmiList:
       return "nvidia-smi -L";
     case InventoryFormat::kNvidiaSmiCsv:
@@ -133,6 +150,7 @@ absl::string_view CommandOf(InventoryFormat format) {
       return "nvidia-smi -q";
     case InventoryFormat::kRocmSmi:
     case InventoryFormat::kRocmSmiJson:
+    case InventoryFormat::kRocmSmiCsv:
       return "rocm-smi";
     case InventoryFormat::kRocmInfo:
       return "rocminfo";

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "formats/catalogue/instances.h"
@@ -42,7 +43,8 @@ const std::vector<Vendor>& Vendors() {
       {"nvidia.com/gpu",
        {"nvidia.com/gpu.product", "cloud.google.com/gke-accelerator",
         "karpenter.k8s.aws/instance-gpu-name",
-        "eks.amazonaws.com/instance-gpu-name", "k8s.amazonaws.com/accelerator"},
+        "eks.amazonaws.com/instance-gpu-name", "k8s.amazonaws.com/accelerator",
+        "karpenter.azure.com/sku-gpu-name"},
        {"nvidia.com/gpu.memory", "karpenter.k8s.aws/instance-gpu-memory",
         "eks.amazonaws.com/instance-gpu-memory"}},
       {"amd.com/gpu",
@@ -137,6 +139,19 @@ int GpusInNode(const json& labels) {
   return instance == nullptr ? 0 : instance->gpus;
 }
 
+// Says which devices a node has that no plan uses: "; it has google.com/tpu".
+std::string OtherDevices(const json& allocatable) {
+  constexpr size_t kMaxShown = 4;
+  std::vector<std::string> devices;
+  if (!allocatable.is_object()) return "";
+  for (const auto& [resource, value] : allocatable.items()) {
+    if (!absl::StrContains(resource, "/") || CountOf(value) == 0) continue;
+    if (devices.size() < kMaxShown) devices.push_back(resource);
+  }
+  if (devices.empty()) return "";
+  return absl::StrCat("; it has ", absl::StrJoin(devices, ", "));
+}
+
 std::string WhyUnusable(const json& node, const InventoryNode& found) {
   const json& labels = At(node, {"metadata", "labels"});
   const std::string product = found.gpus.empty() ? "" : found.gpus[0].name;
@@ -150,7 +165,10 @@ std::string WhyUnusable(const json& node, const InventoryNode& found) {
                         TextOf(At(labels, {"nvidia.com/gpu.replicas"})),
                         " to a GPU)");
   }
-  if (found.gpus.empty()) return std::string(kNoGpuAllocatable);
+  if (found.gpus.empty()) {
+    return absl::StrCat(kNoGpuAllocatable,
+                        OtherDevices(At(node, {"status", "allocatable"})));
+  }
   const int in_node = GpusInNode(labels);
   if (in_node > 0 && found.gpus[0].count > in_node) {
     return absl::StrCat("pods share its GPUs (it offers ", found.gpus[0].count,
@@ -195,10 +213,11 @@ absl::StatusOr<std::vector<InventoryNode>> ParseKubernetesNodes(
   // `kubectl get node NAME` prints a node without a list around it.
   if (TextOf(At(root, {"kind"})) == "Node") nodes.Add(ReadNode(root));
   AddResourceSlice(root, nodes);
-  for (const json& item : Elements(At(root, {"items"}))) {
+  for (const json& item :
+       Elements(root.is_array() ? root : At(root, {"items"}))) {
     if (IsResourceSlice(item)) {
       AddResourceSlice(item, nodes);
-    } else {
+    } else if (!TextOf(At(item, {"metadata", "name"})).empty()) {
       nodes.Add(ReadNode(item));
     }
   }

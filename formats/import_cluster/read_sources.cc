@@ -54,6 +54,7 @@ class Reader {
       case InventoryFormat::kNvidiaSmiXml:
         return AddDriver(source, ParseNvidiaSmiXml(source.text));
       case InventoryFormat::kNvidiaSmiTable:
+      case InventoryFormat::kHlSmi:
         return AddDriver(source, ParseNvidiaSmiTable(source.text));
       case InventoryFormat::kNvidiaSmiList:
         return AddDriver(source, ParseNvidiaSmiList(source.text));
@@ -65,6 +66,8 @@ class Reader {
         return AddDriver(source, ParseNvidiaSmiQuery(source.text));
       case InventoryFormat::kRocmSmiJson:
         return AddDriver(source, ParseRocmSmiJson(source.text));
+      case InventoryFormat::kRocmSmiCsv:
+        return AddDriver(source, ParseRocmSmiCsv(source.text));
       case InventoryFormat::kRocmInfo:
         return AddDriver(source, ParseRocmInfo(source.text));
       case InventoryFormat::kAmdSmiTable:

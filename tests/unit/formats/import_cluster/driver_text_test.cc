@@ -70,6 +70,19 @@ TEST(NvidiaSmiTableTest, CompletesNamesThatAreCutShortByTheirMemory) {
   EXPECT_EQ(unknown.gpus[0].name, "GRID P40-24Q X...");
 }
 
+// hl-smi prints the same rows.
+TEST(NvidiaSmiTableTest, ReadsGaudi) {
+  ASSERT_OK_AND_ASSIGN(
+      const InventoryNode node,
+      ParseNvidiaSmiTable(
+          "|   0  HL-225              N/A  | 0000:b3:00.0     N/A |     0  |\n"
+          "| N/A   26C   N/A  82W / 600W |  768MiB / 98304MiB |  0%    N/A "
+          "|\n"));
+  EXPECT_THAT(node.gpus,
+              ElementsAre(InventoryGpus{.name = "HL-225", .count = 1}));
+  EXPECT_EQ(node.gpu_memory_bytes, 98304 * kMiB);
+}
+
 TEST(NvidiaSmiTableTest, SaysThatCardsAreCutIntoSlices) {
   ASSERT_OK_AND_ASSIGN(
       const InventoryNode node,
@@ -205,6 +218,24 @@ TEST(AmdSmiTest, TellsPartitionsFromWholeGpus) {
                   InventoryGpus{.name = "MI300X partition CPX", .count = 1}));
 }
 
+// Some versions print no partition, but fewer compute units.
+TEST(AmdSmiTest, TellsPartsByTheirComputeUnits) {
+  ASSERT_OK_AND_ASSIGN(
+      const InventoryNode node,
+      ParseAmdSmi("GPU: 0\n    ASIC:\n        MARKET_NAME: MI350X\n"
+                  "        NUM_COMPUTE_UNITS: 256\n"
+                  "GPU: 1\n    ASIC:\n        MARKET_NAME: MI350X\n"
+                  "        NUM_COMPUTE_UNITS: 64\n"
+                  "GPU: 2\n    ASIC:\n        MARKET_NAME: Another\n"
+                  "        NUM_COMPUTE_UNITS: 64\n"));
+  EXPECT_THAT(
+      node.gpus,
+      ElementsAre(
+          InventoryGpus{.name = "MI350X", .count = 1},
+          InventoryGpus{.name = "MI350X part of 64 compute units", .count = 1},
+          InventoryGpus{.name = "Another", .count = 1}));
+}
+
 TEST(LspciTest, ReadsProductsWithAndWithoutNumbers) {
   constexpr char kText[] =
       "00:1f.0 ISA bridge: Intel Corporation C621 LPC Controller\n"
@@ -217,6 +248,22 @@ TEST(LspciTest, ReadsProductsWithAndWithoutNumbers) {
   EXPECT_THAT(node.gpus,
               ElementsAre(InventoryGpus{.name = "A100 SXM4 80GB", .count = 2}));
   EXPECT_EQ(DetectFormat(kText), InventoryFormat::kLspci);
+}
+
+TEST(LspciTest, CountsNoViewOfACard) {
+  constexpr char kCard[] =
+      "85:00.0 Processing accelerators: Advanced Micro Devices, Inc. "
+      "[AMD/ATI] Aqua Vanjaram [Instinct MI300X]\n";
+  constexpr char kView[] =
+      "85:02.0 Processing accelerators: Advanced Micro Devices, Inc. "
+      "[AMD/ATI] Aqua Vanjaram [Instinct MI300X VF]\n";
+  ASSERT_OK_AND_ASSIGN(const InventoryNode host,
+                       ParseLspci(std::string(kCard) + kView));
+  EXPECT_THAT(host.gpus, ElementsAre(InventoryGpus{.name = "Instinct MI300X",
+                                                   .count = 1}));
+  // A virtual machine sees nothing else.
+  ASSERT_OK_AND_ASSIGN(const InventoryNode guest, ParseLspci(kView));
+  EXPECT_EQ(guest.gpus.size(), 1u);
 }
 
 }  // namespace

@@ -27,6 +27,8 @@ TEST(HintForTest, SaysWhatToPrintInstead) {
   Hints("allocatable:\n  nvidia.com/gpu: \"1\"\n", "a part of a node alone");
   Hints("Name=gpu Type=h100 File=/dev/nvidia0\n",
         "gres.conf; expected scontrol show node");
+  Hints("   Gres=gpu:a100:4\n   Gres=gpu:a100:4\n",
+        "without their nodes; expected the whole output of scontrol");
   Hints(R"({"model_type": "llama"})", "a model; expected by --model");
   Hints("tangram_cluster: 1\nname: c\n",
         "a cluster file; expected after --cluster");
@@ -42,6 +44,13 @@ TEST(HintForTest, SaysWhatToPrintInstead) {
   Hints("[gpu_nodes]\ngpu01 ansible_host=10.0.0.1\n",
         "Ansible without GPUs; expected a line such as gpu01 slots=8");
   Hints("node01\nnode02.example.org\n", "names of nodes without GPUs");
+  Hints("me@alpha.example.org\nme@beta.example.org\n",
+        "names of nodes without GPUs");
+  Hints("NodeName=n1 Name=gpu File=/dev/nvidia0\n",
+        "gres.conf; expected scontrol show node");
+  Hints("| npu-smi 24.1      Version: 24.1 |\n",
+        "npu-smi, whose devices the catalogue lacks; expected a group");
+  Hints("|  Intel XPU-SMI v2.0  |\n", "xpu-smi, whose devices the catalogue");
 }
 
 TEST(HintForTest, IsSilentOnOtherTexts) {

@@ -83,6 +83,27 @@ TEST(ParseKubernetesNodesTest, SaysWhyANodeCannotBeUsed) {
 }
 
 // A device plugin offers more than there are if pods share them.
+TEST(ParseKubernetesNodesTest, NamesTheDevicesThatNoPlanUses) {
+  EXPECT_EQ(Parse(NodeJson("", "", R"("cpu": "8", "google.com/tpu": "4",
+                                      "example.com/nic": "0")"))
+                .unusable,
+            "no GPU can be allocated; it has google.com/tpu");
+}
+
+TEST(ParseKubernetesNodesTest, PassesOverWhatIsNoNode) {
+  EXPECT_THAT(
+      ParseKubernetesNodes(R"({"apiVersion": "v1", "items": [7, [], {}]})"),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no nodes")));
+}
+
+// As jq '.items' prints them.
+TEST(ParseKubernetesNodesTest, ReadsNodesWithoutTheListAroundThem) {
+  const InventoryNode node = Parse(R"([{"metadata": {"name": "n1"},
+      "status": {"allocatable": {"nvidia.com/gpu": "4"}}}])");
+  EXPECT_EQ(node.name, "n1");
+  EXPECT_EQ(node.gpus[0].count, 4);
+}
+
 TEST(ParseKubernetesNodesTest, NodesThatOfferMoreThanTheyHaveAreShared) {
   const std::string two = absl::StrCat(kT4, R"(, "nvidia.com/gpu.count": "2")");
   EXPECT_EQ(Parse(NodeJson(two, "", kFour)).unusable,
@@ -133,6 +154,7 @@ TEST(ParseKubernetesNodesTest, ReadsTheLabelsOfClouds) {
           "beta.kubernetes.io/instance-type": "p3dn.24xlarge")",
        "V100-32"},
       {R"("karpenter.k8s.aws/instance-gpu-name": "l4")", "l4"},
+      {R"("karpenter.azure.com/sku-gpu-name": "A100")", "A100"},
       {R"("kubernetes.azure.com/accelerator": "nvidia",
           "node.kubernetes.io/instance-type": "Standard_ND96isr_H100_v5")",
        "H100"},
