@@ -46,7 +46,7 @@ std::string NameWithUnits(absl::string_view name, int compute_units) {
 
 int NumberOf(absl::string_view text) {
   int number = 0;
-  return absl::SimpleAtoi(text, &number) ? number : 0;
+  return absl::SimpleAtoi(text, &number) && number > 0 ? number : 0;
 }
 
 absl::StatusOr<InventoryNode> CheckedNode(InventoryNode node,

@@ -37,7 +37,7 @@ std::string NameInPartition(absl::string_view name, absl::string_view mode);
 // catalogue.
 std::string NameWithUnits(absl::string_view name, int compute_units);
 
-// Returns the number in a text such as "256"; 0 for anything else.
+// Returns the positive number in a text such as "256"; 0 for anything else.
 int NumberOf(absl::string_view text);
 
 // Returns the node if it has GPUs, but not too many for one node. Otherwise

@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "formats/config/units.h"
@@ -135,10 +136,16 @@ bool IsMigRow(absl::string_view line) {
 absl::StatusOr<InventoryNode> ParseNvidiaSmiTable(absl::string_view text) {
   std::vector<TableGpu> gpus;
   bool has_slices = false;
+  const bool has_frame = absl::StrContains(text, "---");
+  bool is_cut = false;  // No line of the frame is below the last GPU.
   InventoryNode node;
   for (const absl::string_view line : LinesOf(text)) {
+    const bool is_frame = absl::StrContains(line, "---");
     if (const auto name = NameInRow(line)) {
+      is_cut = has_frame;
       gpus.push_back({.name = *name});
+    } else if (is_frame) {
+      is_cut = false;
     } else if (IsMigRow(line)) {
       if (!gpus.empty()) gpus.back().in_mig_mode = true;
     } else if (absl::StrContains(line, "MIG devices:")) {
@@ -148,6 +155,11 @@ absl::StatusOr<InventoryNode> ParseNvidiaSmiTable(absl::string_view text) {
         gpus.back().memory_bytes = bytes;
       }
     }
+  }
+  if (is_cut) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the table ends within GPU ", gpus.size() - 1,
+                     "; expected the whole output of nvidia-smi"));
   }
   // Slices of GPUs that the table does not tell apart.
   if (has_slices && absl::c_none_of(gpus, [](const TableGpu& gpu) {
@@ -170,7 +182,9 @@ absl::StatusOr<InventoryNode> ParseNvidiaSmiList(absl::string_view text) {
     if (!gpu.empty()) CountNamed(gpu, node);
     gpu.clear();
   };
-  for (const absl::string_view raw : LinesOf(text)) {
+  // Forms of bug trackers join the lines.
+  const std::string lines = absl::StrReplaceAll(text, {{") GPU ", ")\nGPU "}});
+  for (const absl::string_view raw : LinesOf(lines)) {
     absl::string_view line = absl::StripLeadingAsciiWhitespace(raw);
     if (absl::StartsWith(line, "MIG ")) {
       CountNamed(absl::StrCat("MIG-", WordsIn(line)[1]), node);

@@ -121,7 +121,8 @@ std::string CompleteGpuName(absl::string_view name, double memory_bytes) {
     const auto alias = absl::c_find_if(device.aliases, begins);
     if (alias == device.aliases.end() && !begins(device.device.type)) continue;
     if (!whole.empty()) return std::string(name);
-    whole = device.device.type;
+    // A type may be the beginning of another, which the alias is not.
+    whole = alias == device.aliases.end() ? device.device.type : *alias;
   }
   return whole.empty() ? std::string(name) : whole;
 }

@@ -91,7 +91,11 @@ std::optional<InventoryFormat> DetectLine(absl::string_view line) {
   if (absl::StrContains(line, "GPU0") && !absl::StrContains(line, "=")) {
     return InventoryFormat::kGpuTopology;
   }
-  if (absl::StrContains(line, "NODELIST")) return InventoryFormat::kSinfo;
+  // squeue has NODELIST(REASON).
+  if (absl::StrContains(line, "NODELIST") &&
+      !absl::StrContains(line, "NODELIST(")) {
+    return InventoryFormat::kSinfo;
+  }
   if (absl::StartsWith(line, "HOSTNAMES") ||
       (absl::StrContains(line, "HOSTNAMES") &&
        absl::StrContains(line, "GRES"))) {

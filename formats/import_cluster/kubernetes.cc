@@ -14,6 +14,7 @@
 #include "formats/catalogue/instances.h"
 #include "formats/config/group_fields.h"
 #include "formats/import_cluster/driver_node.h"
+#include "formats/import_cluster/gpu_names.h"
 #include "formats/import_cluster/json_fields.h"
 #include "formats/import_cluster/node_set.h"
 #include "formats/import_cluster/resource_slices.h"
@@ -170,7 +171,8 @@ std::string WhyUnusable(const json& node, const InventoryNode& found) {
                         OtherDevices(At(node, {"status", "allocatable"})));
   }
   const int in_node = GpusInNode(labels);
-  if (in_node > 0 && found.gpus[0].count > in_node) {
+  if (in_node > 0 && found.gpus[0].count > in_node &&
+      !IsGpuSlice(found.gpus[0].name)) {
     return absl::StrCat("pods share its GPUs (it offers ", found.gpus[0].count,
                         " and has ", in_node, ")");
   }

@@ -59,11 +59,11 @@ TEST(NvidiaSmiTableTest, CompletesNamesThatAreCutShortByTheirMemory) {
   ASSERT_OK_AND_ASSIGN(
       const InventoryNode small,
       ParseNvidiaSmiTable(OldRow("Tesla V100-SXM2...", "16160MiB")));
-  EXPECT_EQ(small.gpus[0].name, "V100-16-SXM2");
+  EXPECT_EQ(small.gpus[0].name, "V100-SXM2-16GB");
   ASSERT_OK_AND_ASSIGN(
       const InventoryNode large,
       ParseNvidiaSmiTable(OldRow("Tesla V100-SXM2...", "32510MiB")));
-  EXPECT_EQ(large.gpus[0].name, "V100-32");
+  EXPECT_EQ(large.gpus[0].name, "V100-SXM2-32GB");
   ASSERT_OK_AND_ASSIGN(
       const InventoryNode unknown,
       ParseNvidiaSmiTable(OldRow("GRID P40-24Q X...", "24220MiB")));
@@ -103,6 +103,15 @@ TEST(NvidiaSmiTableTest, TellsCardsInMigModeFromWholeOnes) {
           InventoryGpus{.name = "NVIDIA A100-SXM4-80GB", .count = 1}));
 }
 
+TEST(NvidiaSmiTableTest, RefusesATableThatIsCut) {
+  const std::string table = kTable;
+  const size_t second = table.find("|   1  NVIDIA");
+  EXPECT_THAT(
+      ParseNvidiaSmiTable(table.substr(0, table.find('\n', second))),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("the table ends within GPU 1; expected the whole")));
+}
+
 TEST(NvidiaSmiTableTest, RefusesATableWithoutCards) {
   EXPECT_THAT(
       ParseNvidiaSmiTable("| NVIDIA-SMI 550  Driver Version: 550 |\n"),
@@ -119,6 +128,16 @@ TEST(NvidiaSmiListTest, CountsCards) {
               ElementsAre(InventoryGpus{.name = "NVIDIA L40S", .count = 2},
                           InventoryGpus{.name = "Tesla T4", .count = 1}));
   EXPECT_EQ(DetectFormat(kList), InventoryFormat::kNvidiaSmiList);
+}
+
+// As forms of bug trackers join them.
+TEST(NvidiaSmiListTest, ReadsLinesThatWereJoined) {
+  ASSERT_OK_AND_ASSIGN(
+      const InventoryNode node,
+      ParseNvidiaSmiList("GPU 0: NVIDIA L40S (UUID: GPU-0) GPU 1: NVIDIA L40S "
+                         "(UUID: GPU-1) GPU 2: NVIDIA L40S (UUID: GPU-2)\n"));
+  EXPECT_THAT(node.gpus,
+              ElementsAre(InventoryGpus{.name = "NVIDIA L40S", .count = 3}));
 }
 
 TEST(NvidiaSmiListTest, SlicesStandForTheirCard) {

@@ -24,6 +24,11 @@ TEST(HintForTest, SaysWhatToPrintInstead) {
         "expected kubectl get resourceslices");
   Hints(R"({"nvidia.com/gpu.product": "NVIDIA-L4"})", "labels of a node alone");
   Hints("    nvidia.com/gpu.product=NVIDIA-L4\n", "labels of a node alone");
+  Hints("    amd.com/gpu.cu-count=304\n", "labels of a node alone");
+  Hints("  habana.ai/gaudi:  8\n", "a part of a node alone");
+  Hints("JOBID  PARTITION  NODES  NODELIST(REASON)\n", "squeue");
+  Hints("Unable to determine the device handle for GPU 1: Unknown Error\n",
+        "cannot reach a GPU");
   Hints("allocatable:\n  nvidia.com/gpu: \"1\"\n", "a part of a node alone");
   Hints("Name=gpu Type=h100 File=/dev/nvidia0\n",
         "gres.conf; expected scontrol show node");

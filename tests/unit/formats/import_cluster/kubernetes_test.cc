@@ -121,6 +121,17 @@ TEST(ParseKubernetesNodesTest, NodesThatOfferMoreThanTheyHaveAreShared) {
             "pods share its GPUs (HAMi)");
 }
 
+// More slices than GPUs are no sign of shared GPUs.
+TEST(ParseKubernetesNodesTest, SlicesAreNotCountedAsSharedGpus) {
+  const InventoryNode node =
+      Parse(NodeJson(R"("nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB",
+                        "nvidia.com/gpu.count": "1")",
+                     "", R"("nvidia.com/mig-1g.5gb": "4")"));
+  EXPECT_EQ(node.unusable, "");
+  EXPECT_THAT(node.gpus,
+              ElementsAre(InventoryGpus{.name = "MIG-1g.5gb", .count = 4}));
+}
+
 TEST(ParseKubernetesNodesTest, ReadsTheMemoryLabelOfAmd) {
   const InventoryNode node =
       Parse(NodeJson(R"("amd.com/gpu.product-name": "AMD_Instinct_MI355X_OAM",
