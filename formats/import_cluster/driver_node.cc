@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "formats/config/group_fields.h"
 #include "formats/import_cluster/gpu_names.h"
+#include "formats/import_cluster/text_parts.h"
 
 namespace tangram {
 
@@ -47,6 +48,20 @@ std::string NameWithUnits(absl::string_view name, int compute_units) {
 int NumberOf(absl::string_view text) {
   int number = 0;
   return absl::SimpleAtoi(text, &number) && number > 0 ? number : 0;
+}
+
+void SeenGpus::Add(absl::string_view gpu) {
+  if (!gpus_.insert(std::string(gpu)).second && again_.empty()) {
+    again_ = std::string(gpu);
+  }
+}
+
+absl::Status SeenGpus::Check() const {
+  if (again_.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("GPU ", Shown(again_),
+                   " for the second time; expected the output of one node, "
+                   "printed once"));
 }
 
 absl::StatusOr<InventoryNode> CheckedNode(InventoryNode node,

@@ -76,6 +76,7 @@ absl::StatusOr<InventoryNode> ParseNvidiaSmiQuery(absl::string_view text) {
   bool in_mig_mode = false;
   int num_attached = 0;  // As the head says; 0: it is not there.
   int num_described = 0;
+  SeenGpus seen;
   const auto end_gpu = [&] {
     if (name.empty()) return;
     CountNamed(is_cut ? NameInMigMode(name) : name, node);
@@ -87,6 +88,7 @@ absl::StatusOr<InventoryNode> ParseNvidiaSmiQuery(absl::string_view text) {
     const KeyAndValue field = FieldIn(line);
     const absl::string_view title = absl::StripAsciiWhitespace(line);
     if (field.key.empty()) {
+      if (absl::StartsWith(line, "GPU ")) seen.Add(title.substr(4));
       in_memory = title == "FB Memory Usage";
       in_mig_mode = title == "MIG Mode";
     } else if (field.key == "attached gpus") {
@@ -101,6 +103,7 @@ absl::StatusOr<InventoryNode> ParseNvidiaSmiQuery(absl::string_view text) {
     }
   }
   end_gpu();
+  TANGRAM_RETURN_IF_ERROR(seen.Check());
   // People quote the first GPU alone. One that is lost has no name.
   if (num_described < num_attached) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -126,6 +129,7 @@ bool IsNvidiaSmiRows(absl::string_view text) {
 
 absl::StatusOr<InventoryNode> ParseNvidiaSmiRows(absl::string_view text) {
   InventoryNode node;
+  SeenGpus seen;
   int number = 0;
   for (const absl::string_view line : LinesOf(text)) {
     ++number;
@@ -136,6 +140,7 @@ absl::StatusOr<InventoryNode> ParseNvidiaSmiRows(absl::string_view text) {
       return absl::InvalidArgumentError(absl::StrCat(
           "line ", number, ": ", Shown(line), "; expected a GPU's name first"));
     }
+    if (name != cells[0]) seen.Add(cells[0]);
     CountNamed(name, node);
     // Without titles, only the column beside the name is known.
     const auto after = absl::c_find(cells, name) + 1;
@@ -143,6 +148,7 @@ absl::StatusOr<InventoryNode> ParseNvidiaSmiRows(absl::string_view text) {
       KeepSmaller(BytesOf(*after), node.gpu_memory_bytes);
     }
   }
+  TANGRAM_RETURN_IF_ERROR(seen.Check());
   return CheckedNode(std::move(node), "nvidia-smi --format=csv");
 }
 
@@ -221,6 +227,29 @@ absl::StatusOr<InventoryNode> ParseAmdSmiJson(absl::string_view text) {
     }
   }
   return CheckedNode(std::move(node), "amd-smi static --json");
+}
+
+absl::StatusOr<InventoryNode> ParseGpustat(absl::string_view text) {
+  InventoryNode node;
+  SeenGpus seen;
+  for (const absl::string_view line : LinesOf(text)) {
+    const size_t end = line.find("] ");
+    const std::vector<absl::string_view> cells = absl::StrSplit(line, '|');
+    if (!absl::StartsWith(line, "[") || end == absl::string_view::npos ||
+        cells.size() < 3) {
+      continue;
+    }
+    seen.Add(line.substr(1, end - 1));
+    CountNamed(absl::StripAsciiWhitespace(cells[0].substr(end + 2)), node);
+    const std::vector<absl::string_view> words = WordsIn(cells[2]);
+    double mebibytes = 0;
+    if (words.size() == 4 && words[3] == "MB" &&
+        absl::SimpleAtod(words[2], &mebibytes)) {
+      KeepSmaller(mebibytes * kMebibyte, node.gpu_memory_bytes);
+    }
+  }
+  TANGRAM_RETURN_IF_ERROR(seen.Check());
+  return CheckedNode(std::move(node), "gpustat");
 }
 
 absl::StatusOr<InventoryNode> ParseRocmInfo(absl::string_view text) {

@@ -35,6 +35,9 @@ bool IsRocmSmiTitles(absl::string_view line);
 // under "gpu_data".
 absl::StatusOr<InventoryNode> ParseAmdSmiJson(absl::string_view text);
 
+// `gpustat`: "[0] Tesla V100-SXM2-16GB | 31'C,   0 % |   0 / 16160 MB |".
+absl::StatusOr<InventoryNode> ParseGpustat(absl::string_view text);
+
 // `rocminfo`: the agents whose device type is GPU.
 absl::StatusOr<InventoryNode> ParseRocmInfo(absl::string_view text);
 

@@ -52,7 +52,13 @@ std::optional<InventoryFormat> DetectDriverLine(absl::string_view line) {
       absl::StrContains(line, "ROCm version")) {
     return InventoryFormat::kAmdSmiTable;
   }
-  if (absl::StartsWith(line, "GPU 0: ")) return InventoryFormat::kNvidiaSmiList;
+  if (absl::StartsWith(line, "GPU 0: ") ||
+      absl::StartsWith(line, "GPU models and configuration: GPU 0: ")) {
+    return InventoryFormat::kNvidiaSmiList;
+  }
+  if (absl::StartsWith(line, "[0] ") && absl::EndsWith(line, "MB |")) {
+    return InventoryFormat::kGpustat;
+  }
   if (IsRocmSmiTitles(line)) return InventoryFormat::kRocmSmiCsv;
   if (absl::StrContains(line, "memory.total") ||
       (absl::StrContains(line, ",") && absl::StartsWith(line, "name")) ||
@@ -156,6 +162,8 @@ absl::string_view CommandOf(InventoryFormat format) {
     case InventoryFormat::kRocmSmiJson:
     case InventoryFormat::kRocmSmiCsv:
       return "rocm-smi";
+    case InventoryFormat::kGpustat:
+      return "gpustat";
     case InventoryFormat::kRocmInfo:
       return "rocminfo";
     case InventoryFormat::kAmdSmiTable:

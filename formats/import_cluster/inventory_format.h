@@ -24,6 +24,7 @@ enum class InventoryFormat {
   kRocmSmi,           // rocm-smi --showproductname
   kRocmSmiJson,       // rocm-smi --showproductname --json
   kRocmSmiCsv,        // rocm-smi --showproductname --csv
+  kGpustat,           // gpustat
   kRocmInfo,          // rocminfo
   kAmdSmi,            // amd-smi static
   kAmdSmiJson,        // amd-smi static --json

@@ -68,6 +68,8 @@ class Reader {
         return AddDriver(source, ParseRocmSmiJson(source.text));
       case InventoryFormat::kRocmSmiCsv:
         return AddDriver(source, ParseRocmSmiCsv(source.text));
+      case InventoryFormat::kGpustat:
+        return AddDriver(source, ParseGpustat(source.text));
       case InventoryFormat::kRocmInfo:
         return AddDriver(source, ParseRocmInfo(source.text));
       case InventoryFormat::kAmdSmiTable:

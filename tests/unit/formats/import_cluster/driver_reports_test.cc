@@ -106,6 +106,18 @@ TEST(RocmSmiCsvTest, ReadsCards) {
                        HasSubstr("rocm-smi --showproductname")));
 }
 
+TEST(GpustatTest, ReadsNamesAndMemory) {
+  constexpr char kText[] =
+      "n1   Mon Aug  3 10:00:00 2026  580.95\n"
+      "[0] NVIDIA L40S | 30'C,   0 % |     3 / 46068 MB |\n"
+      "[1] NVIDIA L40S | 31'C,  90 % | 40000 / 46068 MB | me(39997M)\n";
+  ASSERT_OK_AND_ASSIGN(const InventoryNode node, ParseGpustat(kText));
+  EXPECT_THAT(node.gpus,
+              ElementsAre(InventoryGpus{.name = "NVIDIA L40S", .count = 2}));
+  EXPECT_EQ(node.gpu_memory_bytes, 46068 * kMebibyteHere);
+  EXPECT_EQ(DetectFormat(kText), InventoryFormat::kGpustat);
+}
+
 TEST(RocmInfoTest, CountsAgentsThatAreGpus) {
   constexpr char kText[] =
       "HSA Agents\n"

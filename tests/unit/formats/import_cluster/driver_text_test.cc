@@ -112,6 +112,30 @@ TEST(NvidiaSmiTableTest, RefusesATableThatIsCut) {
                HasSubstr("the table ends within GPU 1; expected the whole")));
 }
 
+// Of two nodes, or printed every second.
+TEST(DriverTextTest, RefusesAGpuThatIsThereTwice) {
+  const std::string list = "GPU 0: Tesla T4 (UUID: GPU-0)\n";
+  const std::string csv =
+      "timestamp, name, pci.bus_id, memory.total [MiB]\n"
+      "10:00, Tesla T4, 00000000:17:00.0, 15360 MiB\n";
+  const std::string csv_row = "10:05, Tesla T4, 00000000:17:00.0, 15360 MiB\n";
+  const std::string pci =
+      "17:00.0 3D controller: NVIDIA Corporation TU104GL [Tesla T4]\n";
+  const std::string rocm = "GPU[0] : Card Series: AMD Instinct MI210\n";
+  const std::string amd = "GPU: 0\n    ASIC:\n        MARKET_NAME: MI300X\n";
+  const auto refuses = [](const absl::StatusOr<InventoryNode>& node) {
+    EXPECT_THAT(node, StatusIs(absl::StatusCode::kInvalidArgument,
+                               HasSubstr("for the second time; expected the "
+                                         "output of one node, printed once")));
+  };
+  refuses(ParseNvidiaSmiTable(std::string(kTable) + kTable));
+  refuses(ParseNvidiaSmiList(list + list));
+  refuses(ParseNvidiaSmiCsv(csv + csv_row));
+  refuses(ParseLspci(pci + pci));
+  refuses(ParseRocmSmi(rocm + rocm));
+  refuses(ParseAmdSmi(amd + amd));
+}
+
 TEST(NvidiaSmiTableTest, RefusesATableWithoutCards) {
   EXPECT_THAT(
       ParseNvidiaSmiTable("| NVIDIA-SMI 550  Driver Version: 550 |\n"),
@@ -128,6 +152,15 @@ TEST(NvidiaSmiListTest, CountsCards) {
               ElementsAre(InventoryGpus{.name = "NVIDIA L40S", .count = 2},
                           InventoryGpus{.name = "Tesla T4", .count = 1}));
   EXPECT_EQ(DetectFormat(kList), InventoryFormat::kNvidiaSmiList);
+}
+
+// As PyTorch's collect_env describes it.
+TEST(NvidiaSmiListTest, ReadsOneGpuAfterItsTitle) {
+  constexpr char kText[] = "GPU models and configuration: GPU 0: Tesla T4\n";
+  ASSERT_OK_AND_ASSIGN(const InventoryNode node, ParseNvidiaSmiList(kText));
+  EXPECT_THAT(node.gpus,
+              ElementsAre(InventoryGpus{.name = "Tesla T4", .count = 1}));
+  EXPECT_EQ(DetectFormat(kText), InventoryFormat::kNvidiaSmiList);
 }
 
 // As forms of bug trackers join them.

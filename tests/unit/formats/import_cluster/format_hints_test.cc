@@ -27,6 +27,11 @@ TEST(HintForTest, SaysWhatToPrintInstead) {
   Hints("    amd.com/gpu.cu-count=304\n", "labels of a node alone");
   Hints("  habana.ai/gaudi:  8\n", "a part of a node alone");
   Hints("JOBID  PARTITION  NODES  NODELIST(REASON)\n", "squeue");
+  Hints("n1: GPU 0: NVIDIA L40S (UUID: GPU-0)\n",
+        "several nodes; expected the output of each node in a file");
+  Hints("# gpu    pwr  gtemp\n", "dmon, which names no product");
+  Hints("    FB Memory Usage\n", "a part of nvidia-smi -q");
+  Hints("GPU3  NV12  X  NV12\n\nLegend:\n", "a part of nvidia-smi topo");
   Hints("Unable to determine the device handle for GPU 1: Unknown Error\n",
         "cannot reach a GPU");
   Hints("allocatable:\n  nvidia.com/gpu: \"1\"\n", "a part of a node alone");
@@ -61,6 +66,7 @@ TEST(HintForTest, SaysWhatToPrintInstead) {
 TEST(HintForTest, IsSilentOnOtherTexts) {
   EXPECT_EQ(HintFor(""), "");
   EXPECT_EQ(HintFor("name: c1\ngroups: []\n"), "");
+  EXPECT_EQ(HintFor("152 NONAME_GPU gpus\n"), "");
 }
 
 }  // namespace

@@ -68,6 +68,9 @@ TEST(IsGpuSliceTest, KnowsMig) {
 TEST(MatchGpuTest, KnowsNamesOfModulesAndServers) {
   EXPECT_EQ(TypeOf("AMD_Instinct_MI325_OAM"), "MI325X");
   EXPECT_EQ(TypeOf("MI300X-O"), "MI300X");
+  EXPECT_EQ(TypeOf("AMD-MI300X-192G"), "MI300X");
+  EXPECT_EQ(TypeOf("tesla_a100_80g"), "A100-80");
+  EXPECT_EQ(TypeOf("NVIDIA A10G"), "A10G");
   EXPECT_EQ(TypeOf("rtxproserver6000"), "RTX-PRO-6000");
 }
 
