@@ -112,7 +112,7 @@ TEST(NvidiaSmiTableTest, RefusesATableThatIsCut) {
                HasSubstr("the table ends within GPU 1; expected the whole")));
 }
 
-// Of two nodes, or printed every second.
+// The text is of two nodes, or was printed every second.
 TEST(DriverTextTest, RefusesAGpuThatIsThereTwice) {
   const std::string list = "GPU 0: Tesla T4 (UUID: GPU-0)\n";
   const std::string csv =
