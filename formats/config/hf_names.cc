@@ -19,6 +19,8 @@ constexpr struct {
     {"embed_dim", "hidden_size"},
     {"ffn_embed_dim", "intermediate_size"},
     {"hidden_dim", "hidden_size"},
+    {"inter_size", "intermediate_size"},
+    {"layer_num", "num_hidden_layers"},
     {"mlp_hidden_size", "intermediate_size"},
     {"mlp_ratio", "intermediate_size"},
     {"model_dim", "hidden_size"},

@@ -59,6 +59,17 @@ std::string AmbiguityNote(absl::string_view name, const GpuMatch& match) {
                       " (", GpuFlag(name), ")");
 }
 
+// Notes a node with far more GPUs than nodes of the type have: some drivers
+// count the parts of GPUs.
+std::string CountNote(const InventoryNode& node, int count,
+                      const CatalogueDevice& device) {
+  constexpr int kUsual = 2;  // DGX-2 has twice the GPUs of other nodes.
+  if (count <= kUsual * device.gpus_per_node) return "";
+  return absl::StrCat(node.name, " has ", count, " ", device.device.type,
+                      ", and nodes of its kind ", device.gpus_per_node,
+                      ": they may be parts of GPUs, which are no whole ones");
+}
+
 // Returns whether the GPUs of a node have much less memory than the device of
 // their name, as partitions have. Where GPUs are of several kinds, nobody knows
 // whose memory is told.
@@ -96,6 +107,9 @@ ChosenGpus Resolve(const InventoryNode& node, const InventoryGpus& gpus,
     chosen.type = match.device->device.type;
     chosen.device = match.device;
     if (told_type.empty()) chosen.note = AmbiguityNote(name, match);
+    if (chosen.note.empty()) {
+      chosen.note = CountNote(node, gpus.count, *match.device);
+    }
   } else if (name.empty()) {
     // The same for all nodes, so that they are listed together.
     chosen.skipped = "its GPUs have no type; give it by --gpu NODES=TYPE";

@@ -60,7 +60,7 @@ std::optional<InventoryFormat> DetectDriverLine(absl::string_view line) {
     return InventoryFormat::kGpustat;
   }
   if (IsRocmSmiTitles(line)) return InventoryFormat::kRocmSmiCsv;
-  if (absl::StrContains(line, "memory.total") ||
+  if (line == "name" || absl::StrContains(line, "memory.total") ||
       (absl::StrContains(line, ",") && absl::StartsWith(line, "name")) ||
       absl::StrContains(line, "uuid, name,")) {
     return InventoryFormat::kNvidiaSmiCsv;

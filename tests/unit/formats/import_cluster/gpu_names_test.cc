@@ -81,6 +81,7 @@ TEST(MatchGpuTest, KnowsNamesOfPciIds) {
   EXPECT_EQ(TypeOf("GH200 120GB / 480GB"), "GH200");
   EXPECT_EQ(TypeOf("HGX GB200"), "GB200");
   EXPECT_EQ(TypeOf("A30 PCIe"), "A30");
+  EXPECT_EQ(TypeOf("A100-SXM-80GB"), "A100-80");
   EXPECT_EQ(TypeOf("Tesla V100-SXM3-32GB"), "V100-32");
   EXPECT_EQ(TypeOf("Tesla V100 DGXS 16GB"), "V100-16-SXM2");
 }

@@ -23,6 +23,8 @@ TEST(DetectFormatTest, KnowsEachFormatByItsLooks) {
   EXPECT_EQ(DetectFormat("| NVIDIA-SMI 610.62    KMD Version: 610.62    CUDA "
                          "UMD Version: 13.3 |"),
             InventoryFormat::kNvidiaSmiTable);
+  EXPECT_EQ(DetectFormat("name\nNVIDIA L40S\n"),
+            InventoryFormat::kNvidiaSmiCsv);
   EXPECT_EQ(DetectFormat("uuid, name, vbios_version, memory.used [MiB]"),
             InventoryFormat::kNvidiaSmiCsv);
   EXPECT_EQ(DetectFormat(R"({"items": [{"metadata": {"name": "n1"}}]})"),

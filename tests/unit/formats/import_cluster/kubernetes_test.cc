@@ -121,6 +121,36 @@ TEST(ParseKubernetesNodesTest, NodesThatOfferMoreThanTheyHaveAreShared) {
             "pods share its GPUs (HAMi)");
 }
 
+TEST(ParseKubernetesNodesTest, KnowsHowCloudsShareGpus) {
+  const auto why = [](const std::string& labels) {
+    return Parse(NodeJson(labels, "", R"("nvidia.com/gpu": "8")")).unusable;
+  };
+  EXPECT_EQ(why(R"("cloud.google.com/gke-accelerator": "nvidia-tesla-t4",
+                   "cloud.google.com/gke-max-shared-clients-per-gpu": "4")"),
+            "pods share its GPUs (4 to a GPU)");
+  EXPECT_EQ(why(R"("cloud.google.com/gke-gpu-sharing-strategy": "mps")"),
+            "pods share its GPUs (mps)");
+  EXPECT_EQ(why(R"("cloud.google.com/gke-gpu-partition-size": "1g.5gb")"),
+            "its GPUs are cut into MIG slices (1g.5gb)");
+  EXPECT_EQ(why(R"("karpenter.k8s.aws/instance-gpu-name": "t4",
+                   "karpenter.k8s.aws/instance-gpu-count": "1")"),
+            "pods share its GPUs (it offers 8 and has 1)");
+}
+
+TEST(ParseKubernetesNodesTest, PartitionsOfAmdAreNoWholeGpus) {
+  const auto name = [](const std::string& partition) {
+    return Parse(NodeJson(absl::StrCat(
+                              R"("amd.com/gpu.product-name": "AMD_MI300X",
+                                 "amd.com/compute-memory-partition": ")",
+                              partition, "\""),
+                          "", R"("amd.com/gpu": "64")"))
+        .gpus[0]
+        .name;
+  };
+  EXPECT_EQ(name("spx_nps1"), "AMD_MI300X");
+  EXPECT_EQ(name("cpx_nps4"), "AMD_MI300X partition CPX_NPS4");
+}
+
 // More slices than GPUs are no sign of shared GPUs.
 TEST(ParseKubernetesNodesTest, SlicesAreNotCountedAsSharedGpus) {
   const InventoryNode node =
