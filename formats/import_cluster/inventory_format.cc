@@ -1,5 +1,8 @@
 #include "formats/import_cluster/inventory_format.h"
 
+#include <vector>
+
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
@@ -78,6 +81,13 @@ std::optional<InventoryFormat> DetectDriverLine(absl::string_view line) {
   return std::nullopt;
 }
 
+// Scripts have $SLURM_JOB_NODELIST, and squeue NODELIST(REASON).
+bool HasTitle(absl::string_view line, absl::string_view title) {
+  return absl::c_linear_search(std::vector<absl::string_view>(absl::StrSplit(
+                                   line, absl::ByAnyChar(" \t|,;"))),
+                               title);
+}
+
 std::optional<InventoryFormat> DetectLine(absl::string_view line) {
   // gres.conf names nodes too, but then files of devices.
   if (absl::StartsWith(WithoutFileName(line), "NodeName=") &&
@@ -97,9 +107,7 @@ std::optional<InventoryFormat> DetectLine(absl::string_view line) {
   if (absl::StrContains(line, "GPU0") && !absl::StrContains(line, "=")) {
     return InventoryFormat::kGpuTopology;
   }
-  // squeue has NODELIST(REASON).
-  if (absl::StrContains(line, "NODELIST") &&
-      !absl::StrContains(line, "NODELIST(")) {
+  if (HasTitle(line, "NODELIST") && !absl::StrContains(line, "(REASON")) {
     return InventoryFormat::kSinfo;
   }
   if (absl::StartsWith(line, "HOSTNAMES") ||

@@ -27,6 +27,9 @@ TEST(HintForTest, SaysWhatToPrintInstead) {
   Hints("    amd.com/gpu.cu-count=304\n", "labels of a node alone");
   Hints("  habana.ai/gaudi:  8\n", "a part of a node alone");
   Hints("JOBID  PARTITION  NODES  NODELIST(REASON)\n", "squeue");
+  Hints("JOBID  USER  NODES  NODELIST (REASON)\n", "squeue");
+  Hints("#SBATCH --gres=gpu:4\necho \"$SLURM_JOB_NODELIST\"\n",
+        "a script of a job");
   Hints("n1: GPU 0: NVIDIA L40S (UUID: GPU-0)\n",
         "several nodes; expected the output of each node in a file");
   Hints("# gpu    pwr  gtemp\n", "dmon, which names no product");
