@@ -305,6 +305,9 @@ TEST(ImportClusterTest, SaysWhyNothingIsLeft) {
               StatusIs(absl::StatusCode::kInvalidArgument,
                        "no node with GPUs that can be used; n1: down"));
   const ClusterSource unknown{.name = "some.txt", .text = "hello"};
+  EXPECT_THAT(ImportCluster({{.name = "none.txt", .text = "\n"}}, {}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("none.txt: empty; expected an inventory")));
   EXPECT_THAT(ImportCluster({unknown}, {}),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("some.txt: of no known format")));
