@@ -75,8 +75,8 @@ TEST(NvidiaSmiTableTest, ReadsGaudi) {
   ASSERT_OK_AND_ASSIGN(
       const InventoryNode node,
       ParseNvidiaSmiTable(
-          "|   0  HL-225              N/A  | 0000:b3:00.0     N/A |     0  |\n"
-          "| N/A   26C   N/A  82W / 600W |  768MiB / 98304MiB |  0%    N/A "
+          "|   0  HL-225              N/A  | 0000:21:00.0     N/A |     0  |\n"
+          "| N/A   31C   N/A  90W / 600W | 1024MiB / 98304MiB |  0%    N/A "
           "|\n"));
   EXPECT_THAT(node.gpus,
               ElementsAre(InventoryGpus{.name = "HL-225", .count = 1}));
