@@ -26,6 +26,7 @@
 #include "common/sim/stage_labels.h"
 #include "formats/config/text_file.h"
 #include "formats/import_cluster/import_cluster.h"
+#include "formats/import_cluster/text_parts.h"
 #include "formats/import_cluster/write_cluster.h"
 
 namespace tangram {
@@ -69,6 +70,7 @@ absl::StatusOr<ClusterSource> ReadSource(const ClusterInput& input) {
   ClusterSource source = SplitScope(input.argument);
   TANGRAM_ASSIGN_OR_RETURN(source.text,
                            ReadInputFile(source.name, kMaxInventoryBytes));
+  source.text = WithoutByteOrderMark(std::move(source.text));
   source.name = InputName(source.name);
   source.format = DetectFormat(source.text);
   const Formats expected = FormatsOf(input.flag);

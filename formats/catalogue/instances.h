@@ -16,6 +16,8 @@ struct CloudInstance {
   double gigabit_per_s = 0;    // Line rate of one.
   absl::string_view fabric;    // "EFA"
   bool remote_memory = false;  // The fabric has RDMA.
+  // Instances that NVLink joins in a rack, as in GB200 NVL72. 0: it joins none.
+  int per_rack = 0;
 };
 
 // All instances that are known: of AWS, Azure, Google Cloud and Oracle.

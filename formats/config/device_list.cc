@@ -21,6 +21,7 @@ namespace {
 constexpr absl::string_view kSpecKeys[] = {"memory",      "memory_bandwidth",
                                            "peak_tflops", "flash_attention",
                                            "host",        "efficiency"};
+constexpr int kMaxComputeUnits = 10000;
 constexpr absl::string_view kExpectedSource = "where the value is from";
 
 absl::StatusOr<std::string> RequireText(const ConfigField& parent,
@@ -163,10 +164,10 @@ absl::Status ReadSourcedHost(const ConfigField& entry,
 
 absl::StatusOr<CatalogueDevice> ReadEntry(
     const ConfigField& entry, absl::Span<const EfficiencyBlock> blocks) {
-  TANGRAM_RETURN_IF_ERROR(
-      entry.CheckKeys(Join({"gpu", "aliases", "source", "gpus_per_node",
-                            "intra_node", "inter_node", "collective_library"},
-                           kSpecKeys)));
+  TANGRAM_RETURN_IF_ERROR(entry.CheckKeys(
+      Join({"gpu", "aliases", "source", "gpus_per_node", "compute_units",
+            "intra_node", "inter_node", "collective_library"},
+           kSpecKeys)));
   for (const absl::string_view key : kSpecKeys) {
     TANGRAM_RETURN_IF_ERROR(entry.Require(key, "a value").status());
   }
@@ -185,6 +186,10 @@ absl::StatusOr<CatalogueDevice> ReadEntry(
       entry.Require("gpus_per_node", "a positive integer"));
   TANGRAM_ASSIGN_OR_RETURN(device.gpus_per_node,
                            gpus.AsInt(1, kMaxGpusPerNode));
+  if (const std::optional<ConfigField> units = entry.Find("compute_units")) {
+    TANGRAM_ASSIGN_OR_RETURN(device.compute_units,
+                             units->AsInt(1, kMaxComputeUnits));
+  }
   TANGRAM_RETURN_IF_ERROR(
       ReadSourcedLink(entry, "intra_node", LinkPlace::kIntraNode,
                       device.intra_node, device.intra_node_source));

@@ -18,6 +18,9 @@ struct CatalogueDevice {
   DeviceSpec device;
   std::vector<std::string> aliases;  // "A100-SXM4-80GB".
   int gpus_per_node = 0;
+  // Compute units of a whole GPU of AMD's, by which its parts are told. 0: not
+  // known.
+  int compute_units = 0;
   Link intra_node;
   Link inter_node;
 

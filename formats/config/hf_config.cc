@@ -159,11 +159,23 @@ bool IsHfConfig(const ConfigField& file) {
 }
 
 absl::Status NoHfConfigError(const ConfigField& file) {
+  // Old files of transformers lack the type; others have no such fields.
+  for (const auto& [field, type] :
+       {std::pair("n_embd", "gpt2"), std::pair("num_hidden_layers", "llama")}) {
+    if (!file.Find(field).has_value()) continue;
+    return file.MissingError(
+        "model_type", absl::StrCat("the type of the model beside ", field,
+                                   ": \"model_type\": \"", type,
+                                   "\" if its layers are those of ", type));
+  }
+  const std::string other = NameOfOthers(file);
   return file.MissingError(
       "model_type",
-      "a type such as llama, as in a config.json of Hugging Face's "
-      "transformers; files of other programs, such as params.json, are not "
-      "read");
+      absl::StrCat("a type such as llama, as in a config.json of Hugging "
+                   "Face's transformers",
+                   other.empty() ? "" : ", which has ", other,
+                   "; files of other programs, such as params.json, are not "
+                   "read: write a model file (docs/model-file.md)"));
 }
 
 ConfigField HfTextConfig(const ConfigField& file) {

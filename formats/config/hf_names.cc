@@ -13,14 +13,19 @@ constexpr struct {
   absl::string_view name;
   absl::string_view size;
 } kNamesOfOthers[] = {
+    {"d_model", "hidden_size"},
     {"dim", "hidden_size"},
     {"emb_size", "hidden_size"},
     {"embed_dim", "hidden_size"},
     {"ffn_embed_dim", "intermediate_size"},
     {"hidden_dim", "hidden_size"},
+    {"inter_size", "intermediate_size"},
+    {"layer_num", "num_hidden_layers"},
     {"mlp_hidden_size", "intermediate_size"},
     {"mlp_ratio", "intermediate_size"},
     {"model_dim", "hidden_size"},
+    {"n_layers", "num_hidden_layers"},
+    {"num_layers", "num_hidden_layers"},
 };
 
 // Returns an error of the field by which another program names the size.
@@ -36,6 +41,14 @@ absl::Status CheckNotOfOthers(const ConfigField& root, absl::string_view size) {
 }
 
 }  // namespace
+
+std::string NameOfOthers(const ConfigField& root) {
+  for (const auto& other : kNamesOfOthers) {
+    if (!root.Find(other.name).has_value()) continue;
+    return absl::StrCat(other.size, " instead of ", other.name);
+  }
+  return "";
+}
 
 std::optional<ConfigField> FindAnyOf(const ConfigField& root, HfNames names) {
   for (const absl::string_view name : names) {

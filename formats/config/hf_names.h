@@ -15,6 +15,10 @@ namespace tangram {
 
 using HfNames = absl::Span<const absl::string_view>;
 
+// Returns how transformers names a size that the file has under the name of
+// another program: "hidden_size instead of dim". Empty: there is none.
+std::string NameOfOthers(const ConfigField& root);
+
 // Returns the field under the first of `names` that the file has. "a.b" is the
 // field b of the mapping a.
 std::optional<ConfigField> FindAnyOf(const ConfigField& root, HfNames names);

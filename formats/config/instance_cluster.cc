@@ -1,5 +1,6 @@
 #include "formats/config/instance_cluster.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -65,14 +66,50 @@ std::string GigabytesPerSecond(double gigabit_per_s) {
   return absl::StrCat(gigabit_per_s * kAchievedShare / 8, " GB/s");
 }
 
+// Returns whether the catalogue's link between nodes, NVLink of a rack, joins
+// all of them.
+bool AreInOneRack(const CloudInstance& instance, int nodes) {
+  return nodes <= instance.per_rack;
+}
+
+// Writes the link that networks of such instances make, as a cluster file does.
+std::string NetworkText(const CloudInstance& one, const CloudInstance& other) {
+  return absl::StrCat(
+      "bandwidth: ",
+      GigabytesPerSecond(std::min(one.nics * one.gigabit_per_s,
+                                  other.nics * other.gigabit_per_s)),
+      ", pair_bandwidth: ",
+      GigabytesPerSecond(std::min(one.gigabit_per_s, other.gigabit_per_s)),
+      ", latency: ",
+      one.remote_memory && other.remote_memory ? "20 us" : "50 us");
+}
+
 // Writes the group as a cluster file does.
 std::string GroupText(const CloudInstance& instance, int nodes) {
-  return absl::StrCat(
-      "  - {name: ", instance.name, ", gpu: ", instance.gpu, ", nodes: ", nodes,
-      ", gpus_per_node: ", instance.gpus, ", inter_node: {bandwidth: ",
-      GigabytesPerSecond(instance.nics * instance.gigabit_per_s),
-      ", pair_bandwidth: ", GigabytesPerSecond(instance.gigabit_per_s),
-      ", latency: ", instance.remote_memory ? "20 us" : "50 us", "}}\n");
+  const std::string network =
+      absl::StrCat(", inter_node: {", NetworkText(instance, instance), "}");
+  return absl::StrCat("  - {name: ", instance.name, ", gpu: ", instance.gpu,
+                      ", nodes: ", nodes, ", gpus_per_node: ", instance.gpus,
+                      AreInOneRack(instance, nodes) ? "" : network, "}\n");
+}
+
+// Groups are joined by the slower of their networks. Where NVLink stands for
+// one of these, the network is to be written.
+std::string LinksText(absl::Span<const CloudInstance* const> instances,
+                      absl::Span<const NodeCount> counts) {
+  std::string text;
+  for (size_t i = 0; i < instances.size(); ++i) {
+    for (size_t j = i + 1; j < instances.size(); ++j) {
+      if (!AreInOneRack(*instances[i], counts[i].second) &&
+          !AreInOneRack(*instances[j], counts[j].second)) {
+        continue;
+      }
+      absl::StrAppend(&text, "  - {from: ", instances[i]->name,
+                      ", to: ", instances[j]->name, ", ",
+                      NetworkText(*instances[i], *instances[j]), "}\n");
+    }
+  }
+  return text.empty() ? "" : absl::StrCat("links:\n", text);
 }
 
 }  // namespace
@@ -80,17 +117,22 @@ std::string GroupText(const CloudInstance& instance, int nodes) {
 absl::StatusOr<Cluster> InstanceCluster(absl::Span<const NodeCount> counts) {
   std::string text = "name: instances\ngroups:\n";
   std::vector<Assumption> networks;
+  std::vector<const CloudInstance*> instances;
   for (const NodeCount& wanted : counts) {
     TANGRAM_ASSIGN_OR_RETURN(const CloudInstance* const instance,
                              InstanceOf(wanted));
-    networks.push_back(
-        {absl::StrCat("groups[", instance->name, "].inter_node"),
-         GigabytesPerSecond(instance->nics * instance->gigabit_per_s),
-         absl::StrCat(instance->cloud, " ", instance->name, ": ",
-                      instance->nics, " x ", instance->gigabit_per_s,
-                      " Gbit/s ", instance->fabric)});
+    if (!AreInOneRack(*instance, wanted.second)) {
+      networks.push_back(
+          {absl::StrCat("groups[", instance->name, "].inter_node"),
+           GigabytesPerSecond(instance->nics * instance->gigabit_per_s),
+           absl::StrCat(instance->cloud, " ", instance->name, ": ",
+                        instance->nics, " x ", instance->gigabit_per_s,
+                        " Gbit/s ", instance->fabric)});
+    }
     absl::StrAppend(&text, GroupText(*instance, wanted.second));
+    instances.push_back(instance);
   }
+  absl::StrAppend(&text, LinksText(instances, counts));
   absl::StatusOr<Cluster> cluster = ParseCluster(text, "--nodes");
   if (cluster.ok()) {
     cluster->assumptions.insert(cluster->assumptions.begin(), networks.begin(),

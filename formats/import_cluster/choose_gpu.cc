@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "common/base/field_error.h"
 #include "common/base/format.h"
 #include "formats/config/device_catalogue.h"
@@ -39,8 +40,13 @@ std::string OwnType(absl::string_view name,
 
 // Spells the flag as in a shell.
 std::string GpuFlag(absl::string_view name) {
-  const absl::string_view quote = absl::StrContains(name, ' ') ? "'" : "";
-  return absl::StrCat("--gpu ", quote, Shown(name), "=TYPE", quote);
+  const bool is_word = absl::c_all_of(name, [](char c) {
+    return absl::ascii_isalnum(c) || absl::StrContains("._-:", c);
+  });
+  if (is_word) return absl::StrCat("--gpu ", Shown(name), "=TYPE");
+  return absl::StrCat("--gpu '",
+                      absl::StrReplaceAll(Shown(name), {{"\\'", "'\\''"}}),
+                      "=TYPE'");
 }
 
 std::string AmbiguityNote(absl::string_view name, const GpuMatch& match) {
@@ -51,6 +57,17 @@ std::string AmbiguityNote(absl::string_view name, const GpuMatch& match) {
                           ? "a card of its own, which the catalogue lacks"
                           : absl::StrJoin(match.others, " or "),
                       " (", GpuFlag(name), ")");
+}
+
+// Notes a node with far more GPUs than nodes of the type have: some drivers
+// count the parts of GPUs.
+std::string CountNote(const InventoryNode& node, int count,
+                      const CatalogueDevice& device) {
+  constexpr int kUsual = 2;  // DGX-2 has twice the GPUs of other nodes.
+  if (count <= kUsual * device.gpus_per_node) return "";
+  return absl::StrCat(node.name, " has ", count, " ", device.device.type,
+                      ", and nodes of its kind ", device.gpus_per_node,
+                      ": they may be parts of GPUs, which are no whole ones");
 }
 
 // Returns whether the GPUs of a node have much less memory than the device of
@@ -90,6 +107,9 @@ ChosenGpus Resolve(const InventoryNode& node, const InventoryGpus& gpus,
     chosen.type = match.device->device.type;
     chosen.device = match.device;
     if (told_type.empty()) chosen.note = AmbiguityNote(name, match);
+    if (chosen.note.empty()) {
+      chosen.note = CountNote(node, gpus.count, *match.device);
+    }
   } else if (name.empty()) {
     // The same for all nodes, so that they are listed together.
     chosen.skipped = "its GPUs have no type; give it by --gpu NODES=TYPE";

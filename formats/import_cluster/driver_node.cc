@@ -4,9 +4,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "formats/config/group_fields.h"
+#include "formats/import_cluster/gpu_names.h"
+#include "formats/import_cluster/text_parts.h"
 
 namespace tangram {
 
@@ -31,6 +34,34 @@ std::string NameInPartition(absl::string_view name, absl::string_view mode) {
     }
   }
   return std::string(name);
+}
+
+std::string NameWithUnits(absl::string_view name, int compute_units) {
+  const CatalogueDevice* const whole = MatchGpu(name, 0).device;
+  if (whole == nullptr || compute_units == 0 ||
+      compute_units >= whole->compute_units) {
+    return std::string(name);
+  }
+  return absl::StrCat(name, " part of ", compute_units, " compute units");
+}
+
+int NumberOf(absl::string_view text) {
+  int number = 0;
+  return absl::SimpleAtoi(text, &number) && number > 0 ? number : 0;
+}
+
+void SeenGpus::Add(absl::string_view gpu) {
+  if (!gpus_.insert(std::string(gpu)).second && again_.empty()) {
+    again_ = std::string(gpu);
+  }
+}
+
+absl::Status SeenGpus::Check() const {
+  if (again_.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("GPU ", Shown(again_),
+                   " for the second time; expected the output of one node, "
+                   "printed once"));
 }
 
 absl::StatusOr<InventoryNode> CheckedNode(InventoryNode node,

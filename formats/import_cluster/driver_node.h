@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "formats/import_cluster/inventory.h"
@@ -31,6 +33,29 @@ std::string NameInMigMode(absl::string_view name);
 // Returns the name of a GPU that AMD's compute partition cuts into parts, which
 // is none of the catalogue. SPX: it is whole.
 std::string NameInPartition(absl::string_view name, absl::string_view mode);
+
+// Returns the name of a GPU of AMD's with that many compute units (0: not
+// told). With fewer than a whole one has, it is a part, which is none of the
+// catalogue.
+std::string NameWithUnits(absl::string_view name, int compute_units);
+
+// Returns the positive number in a text such as "256"; 0 for anything else.
+int NumberOf(absl::string_view text);
+
+// The GPUs of one output. A text in which one occurs again is of several nodes,
+// or was printed again and again.
+class SeenGpus {
+ public:
+  // Remembers the GPU of that number or address.
+  void Add(absl::string_view gpu);
+
+  // Returns kInvalidArgument if a GPU was added twice.
+  absl::Status Check() const;
+
+ private:
+  absl::flat_hash_set<std::string> gpus_;
+  std::string again_;
+};
 
 // Returns the node if it has GPUs, but not too many for one node. Otherwise
 // kInvalidArgument, with the command whose output is expected.

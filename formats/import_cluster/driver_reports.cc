@@ -76,6 +76,7 @@ absl::StatusOr<InventoryNode> ParseNvidiaSmiQuery(absl::string_view text) {
   bool in_mig_mode = false;
   int num_attached = 0;  // As the head says; 0: it is not there.
   int num_described = 0;
+  SeenGpus seen;
   const auto end_gpu = [&] {
     if (name.empty()) return;
     CountNamed(is_cut ? NameInMigMode(name) : name, node);
@@ -87,6 +88,7 @@ absl::StatusOr<InventoryNode> ParseNvidiaSmiQuery(absl::string_view text) {
     const KeyAndValue field = FieldIn(line);
     const absl::string_view title = absl::StripAsciiWhitespace(line);
     if (field.key.empty()) {
+      if (absl::StartsWith(line, "GPU ")) seen.Add(title.substr(4));
       in_memory = title == "FB Memory Usage";
       in_mig_mode = title == "MIG Mode";
     } else if (field.key == "attached gpus") {
@@ -101,6 +103,7 @@ absl::StatusOr<InventoryNode> ParseNvidiaSmiQuery(absl::string_view text) {
     }
   }
   end_gpu();
+  TANGRAM_RETURN_IF_ERROR(seen.Check());
   // People quote the first GPU alone. One that is lost has no name.
   if (num_described < num_attached) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -108,6 +111,10 @@ absl::StatusOr<InventoryNode> ParseNvidiaSmiQuery(absl::string_view text) {
         " attached GPUs; expected the whole output of nvidia-smi -q"));
   }
   return CheckedNode(std::move(node), "nvidia-smi -q");
+}
+
+bool IsRocmSmiTitles(absl::string_view line) {
+  return absl::StartsWithIgnoreCase(line, "device,");
 }
 
 bool IsNvidiaSmiRows(absl::string_view text) {
@@ -122,6 +129,7 @@ bool IsNvidiaSmiRows(absl::string_view text) {
 
 absl::StatusOr<InventoryNode> ParseNvidiaSmiRows(absl::string_view text) {
   InventoryNode node;
+  SeenGpus seen;
   int number = 0;
   for (const absl::string_view line : LinesOf(text)) {
     ++number;
@@ -132,6 +140,7 @@ absl::StatusOr<InventoryNode> ParseNvidiaSmiRows(absl::string_view text) {
       return absl::InvalidArgumentError(absl::StrCat(
           "line ", number, ": ", Shown(line), "; expected a GPU's name first"));
     }
+    if (name != cells[0]) seen.Add(cells[0]);
     CountNamed(name, node);
     // Without titles, only the column beside the name is known.
     const auto after = absl::c_find(cells, name) + 1;
@@ -139,6 +148,7 @@ absl::StatusOr<InventoryNode> ParseNvidiaSmiRows(absl::string_view text) {
       KeepSmaller(BytesOf(*after), node.gpu_memory_bytes);
     }
   }
+  TANGRAM_RETURN_IF_ERROR(seen.Check());
   return CheckedNode(std::move(node), "nvidia-smi --format=csv");
 }
 
@@ -165,6 +175,40 @@ absl::StatusOr<InventoryNode> ParseRocmSmiJson(absl::string_view text) {
                      "rocm-smi --showproductname --showmeminfo vram --json");
 }
 
+absl::StatusOr<InventoryNode> ParseRocmSmiCsv(absl::string_view text) {
+  InventoryNode node;
+  std::vector<std::string> titles;
+  for (const absl::string_view line : LinesOf(text)) {
+    const std::vector<absl::string_view> cells = CellsOf(line);
+    if (titles.empty()) {
+      if (!IsRocmSmiTitles(line)) continue;
+      for (const absl::string_view title : cells) {
+        titles.push_back(absl::AsciiStrToLower(title));
+      }
+      continue;
+    }
+    std::string name;
+    for (size_t i = 0; i < std::min(titles.size(), cells.size()); ++i) {
+      // Older versions number the series, and name the model.
+      const bool is_name = titles[i] == "card series" ||
+                           titles[i] == "card model" ||
+                           titles[i] == "device name";
+      const bool is_number = absl::StartsWith(cells[i], "0x");
+      if (is_name && name.empty() && !is_number) {
+        name = ProductInBrackets(cells[i]);
+      } else if (titles[i] == "vram total memory (b)") {
+        double bytes = 0;
+        if (absl::SimpleAtod(cells[i], &bytes)) {
+          KeepSmaller(bytes, node.gpu_memory_bytes);
+        }
+      }
+    }
+    if (!name.empty()) CountNamed(name, node);
+  }
+  return CheckedNode(std::move(node),
+                     "rocm-smi --showproductname --showmeminfo vram --csv");
+}
+
 absl::StatusOr<InventoryNode> ParseAmdSmiJson(absl::string_view text) {
   TANGRAM_ASSIGN_OR_RETURN(const json root, ParseJson(text));
   InventoryNode node;
@@ -172,9 +216,10 @@ absl::StatusOr<InventoryNode> ParseAmdSmiJson(absl::string_view text) {
        Elements(root.is_array() ? root : At(root, {"gpu_data"}))) {
     const std::string name = TextOf(At(gpu, {"asic", "market_name"}));
     if (name.empty()) continue;
-    CountNamed(NameInPartition(
-                   name, TextOf(At(gpu, {"partition", "compute_partition"}))),
-               node);
+    const std::string mode =
+        TextOf(At(gpu, {"partition", "compute_partition"}));
+    const int units = NumberOf(TextOf(At(gpu, {"asic", "num_compute_units"})));
+    CountNamed(NameWithUnits(NameInPartition(name, mode), units), node);
     double mebibytes = 0;
     if (absl::SimpleAtod(TextOf(At(gpu, {"vram", "size", "value"})),
                          &mebibytes)) {
@@ -184,16 +229,50 @@ absl::StatusOr<InventoryNode> ParseAmdSmiJson(absl::string_view text) {
   return CheckedNode(std::move(node), "amd-smi static --json");
 }
 
+absl::StatusOr<InventoryNode> ParseGpustat(absl::string_view text) {
+  InventoryNode node;
+  SeenGpus seen;
+  for (const absl::string_view line : LinesOf(text)) {
+    const size_t end = line.find("] ");
+    const std::vector<absl::string_view> cells = absl::StrSplit(line, '|');
+    if (!absl::StartsWith(line, "[") || end == absl::string_view::npos ||
+        cells.size() < 3) {
+      continue;
+    }
+    seen.Add(line.substr(1, end - 1));
+    CountNamed(absl::StripAsciiWhitespace(cells[0].substr(end + 2)), node);
+    const std::vector<absl::string_view> words = WordsIn(cells[2]);
+    double mebibytes = 0;
+    if (words.size() == 4 && words[3] == "MB" &&
+        absl::SimpleAtod(words[2], &mebibytes)) {
+      KeepSmaller(mebibytes * kMebibyte, node.gpu_memory_bytes);
+    }
+  }
+  TANGRAM_RETURN_IF_ERROR(seen.Check());
+  return CheckedNode(std::move(node), "gpustat");
+}
+
 absl::StatusOr<InventoryNode> ParseRocmInfo(absl::string_view text) {
   InventoryNode node;
   std::string name;
+  bool is_gpu = false;
+  int units = 0;
+  const auto end_agent = [&] {
+    if (is_gpu) CountNamed(NameWithUnits(name, units), node);
+    is_gpu = false;
+    units = 0;
+  };
   for (const absl::string_view line : LinesOf(text)) {
     if (const auto marketing = ValueOf(line, "marketing name")) {
+      end_agent();
       name = std::string(*marketing);
     } else if (const auto type = ValueOf(line, "device type")) {
-      if (*type == "GPU") CountNamed(name, node);
+      is_gpu = *type == "GPU";
+    } else if (const auto number = ValueOf(line, "compute unit")) {
+      units = NumberOf(*number);
     }
   }
+  end_agent();
   return CheckedNode(std::move(node), "rocminfo");
 }
 

@@ -24,9 +24,19 @@ bool IsNvidiaSmiRows(absl::string_view text);
 // `rocm-smi --showproductname --json`, with or without --showmeminfo vram.
 absl::StatusOr<InventoryNode> ParseRocmSmiJson(absl::string_view text);
 
+// `rocm-smi --showproductname --csv`, with or without --showmeminfo vram.
+absl::StatusOr<InventoryNode> ParseRocmSmiCsv(absl::string_view text);
+
+// Returns whether the line has the titles of rocm-smi --csv: "device,Card
+// Series,Card Model".
+bool IsRocmSmiTitles(absl::string_view line);
+
 // `amd-smi static --json`: a list with an object for each GPU, or such a list
 // under "gpu_data".
 absl::StatusOr<InventoryNode> ParseAmdSmiJson(absl::string_view text);
+
+// `gpustat`: "[0] Tesla V100-SXM2-16GB | 31'C,   0 % |   0 / 16160 MB |".
+absl::StatusOr<InventoryNode> ParseGpustat(absl::string_view text);
 
 // `rocminfo`: the agents whose device type is GPU.
 absl::StatusOr<InventoryNode> ParseRocmInfo(absl::string_view text);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -11,8 +12,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/base/status_macros.h"
 #include "formats/config/units.h"
 #include "formats/import_cluster/driver_node.h"
 #include "formats/import_cluster/gpu_names.h"
@@ -25,6 +29,7 @@ constexpr int kMaxPcieFigure = 64;
 
 // The row of a GPU in the table: "|   0  NVIDIA A100-SXM4-40GB   On  | ...".
 struct TableGpu {
+  std::string number;
   std::string name;
   double memory_bytes = 0;
   bool in_mig_mode = false;
@@ -35,7 +40,7 @@ constexpr absl::string_view kModes[] = {"On",   "Off", "N/A",
 
 // Reads the first cell of the first line of a GPU: its number, its name and
 // whether persistence mode is on. Empty for any other line.
-std::optional<std::string> NameInRow(absl::string_view line) {
+std::optional<TableGpu> GpuInRow(absl::string_view line) {
   const std::vector<absl::string_view> cells = absl::StrSplit(line, '|');
   if (cells.size() < 4) return std::nullopt;
   std::vector<absl::string_view> words = WordsIn(cells[1]);
@@ -48,14 +53,14 @@ std::optional<std::string> NameInRow(absl::string_view line) {
   if (!absl::c_linear_search(kModes, mode)) return std::nullopt;
   // The second cell has the address on the bus: "00000000:07:00.0 Off".
   if (!absl::StrContains(cells[2], ":")) return std::nullopt;
+  TableGpu gpu{.number = std::string(words.front())};
   words.erase(words.begin());
   words.pop_back();
-  std::string name;
-  for (const absl::string_view word : words) {
-    absl::StrAppend(&name, name.empty() ? "" : " ", word);
-  }
-  return name;
+  gpu.name = absl::StrJoin(words, " ");
+  return gpu;
 }
+
+constexpr absl::string_view kPyTorchTitle = "GPU models and configuration: ";
 
 // Reads "0MiB / 40960MiB" in the second line of a GPU.
 double MemoryInRow(absl::string_view line) {
@@ -135,10 +140,18 @@ bool IsMigRow(absl::string_view line) {
 absl::StatusOr<InventoryNode> ParseNvidiaSmiTable(absl::string_view text) {
   std::vector<TableGpu> gpus;
   bool has_slices = false;
+  const bool has_frame = absl::StrContains(text, "---");
+  bool is_cut = false;  // No line of the frame is below the last GPU.
+  SeenGpus seen;
   InventoryNode node;
   for (const absl::string_view line : LinesOf(text)) {
-    if (const auto name = NameInRow(line)) {
-      gpus.push_back({.name = *name});
+    const bool is_frame = absl::StrContains(line, "---");
+    if (auto gpu = GpuInRow(line)) {
+      is_cut = has_frame;
+      seen.Add(gpu->number);
+      gpus.push_back(*std::move(gpu));
+    } else if (is_frame) {
+      is_cut = false;
     } else if (IsMigRow(line)) {
       if (!gpus.empty()) gpus.back().in_mig_mode = true;
     } else if (absl::StrContains(line, "MIG devices:")) {
@@ -149,6 +162,12 @@ absl::StatusOr<InventoryNode> ParseNvidiaSmiTable(absl::string_view text) {
       }
     }
   }
+  if (is_cut) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the table ends within GPU ", gpus.size() - 1,
+                     "; expected the whole output of nvidia-smi"));
+  }
+  TANGRAM_RETURN_IF_ERROR(seen.Check());
   // Slices of GPUs that the table does not tell apart.
   if (has_slices && absl::c_none_of(gpus, [](const TableGpu& gpu) {
         return gpu.in_mig_mode;
@@ -165,33 +184,41 @@ absl::StatusOr<InventoryNode> ParseNvidiaSmiTable(absl::string_view text) {
 
 absl::StatusOr<InventoryNode> ParseNvidiaSmiList(absl::string_view text) {
   InventoryNode node;
+  SeenGpus seen;
   std::string gpu;  // The last one, unless it is cut into slices.
   const auto end_gpu = [&] {
     if (!gpu.empty()) CountNamed(gpu, node);
     gpu.clear();
   };
-  for (const absl::string_view raw : LinesOf(text)) {
+  // Forms of bug trackers join the lines.
+  const std::string lines = absl::StrReplaceAll(text, {{") GPU ", ")\nGPU "}});
+  for (const absl::string_view raw : LinesOf(lines)) {
     absl::string_view line = absl::StripLeadingAsciiWhitespace(raw);
     if (absl::StartsWith(line, "MIG ")) {
       CountNamed(absl::StrCat("MIG-", WordsIn(line)[1]), node);
       gpu.clear();
       continue;
     }
+    // PyTorch's description of a single GPU.
+    absl::ConsumePrefix(&line, kPyTorchTitle);
     if (!absl::StartsWith(line, "GPU ")) continue;
     const size_t colon = line.find(": ");
     if (colon == absl::string_view::npos) continue;
     end_gpu();
+    seen.Add(line.substr(4, colon - 4));
     line = line.substr(colon + 2);
     gpu = std::string(
         absl::StripAsciiWhitespace(line.substr(0, line.find(" (UUID"))));
   }
   end_gpu();
+  TANGRAM_RETURN_IF_ERROR(seen.Check());
   return CheckedNode(std::move(node), "nvidia-smi -L");
 }
 
 absl::StatusOr<InventoryNode> ParseNvidiaSmiCsv(absl::string_view text) {
   InventoryNode node;
   std::vector<std::string> titles;
+  SeenGpus seen;
   int number = 0;
   for (const absl::string_view line : LinesOf(text)) {
     ++number;
@@ -216,6 +243,11 @@ absl::StatusOr<InventoryNode> ParseNvidiaSmiCsv(absl::string_view text) {
     }
     absl::string_view name = row.Get("name");
     if (name.empty()) name = row.Get("gpu_name");
+    for (const absl::string_view id : {"uuid", "pci.bus_id", "index"}) {
+      if (row.Get(id).empty()) continue;
+      seen.Add(row.Get(id));
+      break;
+    }
     const bool in_mig_mode = row.Get("mig.mode.current") == "Enabled";
     CountNamed(in_mig_mode ? NameInMigMode(name) : name, node);
     const double total = row.Bytes("memory.total");
@@ -226,6 +258,7 @@ absl::StatusOr<InventoryNode> ParseNvidiaSmiCsv(absl::string_view text) {
     KeepSmaller(row.Small("pcie.link.gen.max"), node.pcie_generation);
     KeepSmaller(row.Small("pcie.link.width.max"), node.pcie_lanes);
   }
+  TANGRAM_RETURN_IF_ERROR(seen.Check());
   return CheckedNode(std::move(node), "nvidia-smi --format=csv");
 }
 
@@ -233,14 +266,17 @@ absl::StatusOr<InventoryNode> ParseNvidiaSmiCsv(absl::string_view text) {
 // ones also name the model, which may be a number.
 absl::StatusOr<InventoryNode> ParseRocmSmi(absl::string_view text) {
   InventoryNode node;
+  SeenGpus seen;
   for (const absl::string_view line : LinesOf(text)) {
     if (!absl::StartsWith(line, "GPU[")) continue;
     if (const auto series = ValueOf(line, "card series")) {
+      seen.Add(line.substr(4, line.find(']') - 4));
       CountNamed(ProductInBrackets(*series), node);
     } else if (const auto bytes = ValueOf(line, "vram total memory (b)")) {
       KeepSmaller(BytesAtEnd(*bytes, 1), node.gpu_memory_bytes);
     }
   }
+  TANGRAM_RETURN_IF_ERROR(seen.Check());
   return CheckedNode(std::move(node), "rocm-smi --showproductname");
 }
 
@@ -249,20 +285,29 @@ absl::StatusOr<InventoryNode> ParseRocmSmi(absl::string_view text) {
 absl::StatusOr<InventoryNode> ParseAmdSmi(absl::string_view text) {
   InventoryNode node;
   bool in_vram = false;
+  SeenGpus seen;
   std::string gpu;
   absl::string_view partition;
+  int units = 0;
   const auto end_gpu = [&] {
-    if (!gpu.empty()) CountNamed(NameInPartition(gpu, partition), node);
+    if (!gpu.empty()) {
+      CountNamed(NameWithUnits(NameInPartition(gpu, partition), units), node);
+    }
     gpu.clear();
     partition = "";
+    units = 0;
   };
   for (const absl::string_view line : LinesOf(text)) {
     const absl::string_view field = absl::StripLeadingAsciiWhitespace(line);
     if (const auto name = ValueOf(field, "market_name")) {
       end_gpu();
       gpu = std::string(*name);
+    } else if (absl::StartsWith(field, "GPU: ")) {
+      seen.Add(field.substr(5));
     } else if (const auto mode = ValueOf(field, "compute_partition")) {
       partition = *mode;
+    } else if (const auto number = ValueOf(field, "num_compute_units")) {
+      units = NumberOf(*number);
     } else if (absl::EndsWith(field, ":")) {
       in_vram = field == "VRAM:";
     } else if (in_vram && absl::StartsWith(field, "SIZE:")) {
@@ -274,6 +319,7 @@ absl::StatusOr<InventoryNode> ParseAmdSmi(absl::string_view text) {
     }
   }
   end_gpu();
+  TANGRAM_RETURN_IF_ERROR(seen.Check());
   return CheckedNode(std::move(node), "amd-smi static");
 }
 
@@ -304,6 +350,7 @@ std::string ProductInLine(absl::string_view line) {
 
 absl::StatusOr<InventoryNode> ParseLspci(absl::string_view text) {
   InventoryNode node;
+  SeenGpus seen;
   for (const absl::string_view line : LinesOf(text)) {
     const std::string lower = absl::AsciiStrToLower(line);
     const bool is_gpu = absl::StrContains(lower, "3d controller") ||
@@ -312,7 +359,17 @@ absl::StatusOr<InventoryNode> ParseLspci(absl::string_view text) {
                         absl::StrContains(lower, "processing accelerators");
     const bool is_known = absl::StrContains(lower, "nvidia") ||
                           absl::StrContains(lower, "amd/ati");
-    if (is_gpu && is_known) CountNamed(ProductInLine(line), node);
+    if (!is_gpu || !is_known) continue;
+    seen.Add(line.substr(0, line.find(' ')));
+    CountNamed(ProductInLine(line), node);
+  }
+  TANGRAM_RETURN_IF_ERROR(seen.Check());
+  // A host shows each card, and its view for virtual machines.
+  const auto is_view = [](const InventoryGpus& gpus) {
+    return absl::EndsWith(gpus.name, " VF");
+  };
+  if (!absl::c_all_of(node.gpus, is_view)) {
+    std::erase_if(node.gpus, is_view);
   }
   return CheckedNode(std::move(node), "lspci");
 }

@@ -12,7 +12,8 @@ namespace tangram {
 
 // The table of `nvidia-smi`. It cuts names short; memory then tells which GPU
 // of the catalogue is meant, and a name that fits several is left as it is. A
-// GPU in MIG mode is no whole one.
+// GPU in MIG mode is no whole one. `hl-smi` prints the same table of Intel's
+// Gaudi.
 absl::StatusOr<InventoryNode> ParseNvidiaSmiTable(absl::string_view text);
 
 // `nvidia-smi -L`: "GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-...)", and below a

@@ -12,6 +12,9 @@ namespace tangram {
 namespace {
 
 constexpr char kKubectl[] = "expected kubectl get nodes -o json, or -o yaml";
+constexpr char kOwnGpu[] =
+    "expected a group with its own gpu in a file for --cluster "
+    "(docs/cluster-file.md)";
 constexpr char kSinfo[] =
     "expected sinfo -N -o '%N|%P|%t|%G|%E', with its line of titles";
 
@@ -27,6 +30,14 @@ const std::vector<Hint>& Hints() {
       {{"NVIDIA-SMI has failed"},
        "nvidia-smi cannot reach the driver",
        "expected its output on a node with a driver that runs"},
+      {{"Unable to determine the device handle"},
+       "nvidia-smi cannot reach a GPU",
+       "expected its output on a node whose GPUs run"},
+      {{"NODELIST("}, "the output of squeue, which lists jobs", kSinfo},
+      {{"NODELIST ("}, "the output of squeue, which lists jobs", kSinfo},
+      {{"#SBATCH "},
+       "a script of a job",
+       "expected the output of scontrol show node or sinfo"},
       {{"No devices were found"},
        "nvidia-smi finds no GPU",
        "expected its output on a node with GPUs"},
@@ -35,11 +46,34 @@ const std::vector<Hint>& Hints() {
        "a table of kubectl",
        "expected kubectl get resourceslices -o json, or -o yaml"},
       {{"NAME", "ROLES"}, "a table of kubectl", kKubectl},
-      {{"NAME", "GPU"}, "a table of kubectl", kKubectl},
-      {{"\"nvidia.com/gpu"}, "labels of a node alone", kKubectl},
-      {{"nvidia.com/gpu.product="}, "labels of a node alone", kKubectl},
-      {{"nvidia.com/gpu:"}, "a part of a node alone", kKubectl},
-      {{"\"amd.com/gpu"}, "labels of a node alone", kKubectl},
+      {{"NAME ", "GPU"}, "a table of kubectl", kKubectl},
+      {{": GPU 0: "},
+       "nvidia-smi -L of several nodes",
+       "expected the output of each node in a file of its own, NODE=FILE"},
+      {{"# gpu ", "pwr"},
+       "the output of nvidia-smi dmon, which names no product",
+       "expected nvidia-smi -L"},
+      {{"FB Memory Usage"},
+       "a part of nvidia-smi -q",
+       "expected its whole output"},
+      {{"Legend:"},
+       "a part of nvidia-smi topo -m",
+       "expected its whole output, with the line of titles"},
+      {{"nvidia.com/gpu."}, "labels of a node alone", kKubectl},
+      {{"amd.com/gpu."}, "labels of a node alone", kKubectl},
+      {{"nvidia.com/gpu"}, "a part of a node alone", kKubectl},
+      {{"amd.com/gpu"}, "a part of a node alone", kKubectl},
+      {{"habana.ai/gaudi"}, "a part of a node alone", kKubectl},
+      {{"gpu.intel.com/"}, "a part of a node alone", kKubectl},
+      {{"npu-smi"},
+       "the output of npu-smi, whose devices the catalogue lacks",
+       kOwnGpu},
+      {{"XPU-SMI"},
+       "the output of xpu-smi, whose devices the catalogue lacks",
+       kOwnGpu},
+      {{"Device ID", "Device Information"},
+       "the output of xpu-smi, whose devices the catalogue lacks",
+       kOwnGpu},
       {{"KFD_ID:"},
        "the output of amd-smi list, which names no product",
        "expected amd-smi static"},
@@ -49,6 +83,9 @@ const std::vector<Hint>& Hints() {
       {{"Name=gpu", "File="},
        "gres.conf",
        "expected scontrol show node, whose lines count the GPUs"},
+      {{"Gres=gpu"},
+       "lines about GPUs without their nodes",
+       "expected the whole output of scontrol show node"},
       {{"\"model_type\""}, "a model", "expected by --model, as it is"},
       {{"tangram_cluster:"},
        "a cluster file",
@@ -66,12 +103,14 @@ bool HasAll(absl::string_view line, const Hint& hint) {
   });
 }
 
-// Nodes have numbers, which tell their names from words of a text.
+// Nodes have numbers, or a user before them, which tell their names from words
+// of a text.
 bool IsHostname(absl::string_view word) {
   return absl::ascii_isalnum(word.front()) &&
-         absl::c_any_of(word, [](char c) { return absl::ascii_isdigit(c); }) &&
+         absl::c_any_of(
+             word, [](char c) { return absl::ascii_isdigit(c) || c == '@'; }) &&
          absl::c_all_of(word, [](char c) {
-           return absl::ascii_isalnum(c) || c == '-' || c == '.' || c == '_';
+           return absl::ascii_isalnum(c) || absl::StrContains("-._@", c);
          });
 }
 

@@ -22,8 +22,23 @@ constexpr double kMemoryTolerance = 0.08;
 // The end of a name that a table has cut short.
 constexpr absl::string_view kCut = "...";
 
+// Drops the unit of a memory that is a word of its own: "A100-80G", but not
+// "A10G".
+absl::string_view WithoutUnit(absl::string_view name) {
+  absl::string_view rest = name;
+  if (!absl::ConsumeSuffix(&rest, "G") && !absl::ConsumeSuffix(&rest, "g")) {
+    return name;
+  }
+  const size_t mark = rest.find_last_not_of("0123456789");
+  const bool is_word = mark != absl::string_view::npos &&
+                       mark + 1 < rest.size() &&
+                       absl::StrContains("-_ ", rest[mark]);
+  return is_word ? rest : name;
+}
+
 // Keeps letters and digits, in lower case, and drops the maker's names.
 std::string Core(absl::string_view name) {
+  name = WithoutUnit(name);
   std::string core;
   for (const char c : name) {
     if (absl::ascii_isalnum(c)) core += absl::ascii_tolower(c);
@@ -121,7 +136,8 @@ std::string CompleteGpuName(absl::string_view name, double memory_bytes) {
     const auto alias = absl::c_find_if(device.aliases, begins);
     if (alias == device.aliases.end() && !begins(device.device.type)) continue;
     if (!whole.empty()) return std::string(name);
-    whole = device.device.type;
+    // A type may be the beginning of another, which the alias is not.
+    whole = alias == device.aliases.end() ? device.device.type : *alias;
   }
   return whole.empty() ? std::string(name) : whole;
 }

@@ -86,6 +86,12 @@ absl::StatusOr<std::vector<InventoryNode>> ParseHostfile(
           absl::StrCat("line ", number, ": ", Shown(line),
                        "; expected a host with its GPUs: worker-1 slots=8"));
     }
+    if (nodes.Find(node->name) != nullptr) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("line ", number, ": ", Shown(node->name),
+                       " for the second time; expected a line for each host, "
+                       "with all its GPUs"));
+    }
     nodes.Add(*std::move(node));
   }
   return nodes.Take();

@@ -17,7 +17,7 @@ struct InventoryGpus {
   bool operator==(const InventoryGpus&) const = default;
 };
 
-// The reason of a Kubernetes node that is not used for want of GPUs.
+// The reason of a Kubernetes node that is not used for want of GPUs begins so.
 inline constexpr absl::string_view kNoGpuAllocatable =
     "no GPU can be allocated";
 

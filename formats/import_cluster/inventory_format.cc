@@ -1,20 +1,26 @@
 #include "formats/import_cluster/inventory_format.h"
 
+#include <vector>
+
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "formats/import_cluster/driver_reports.h"
 #include "formats/import_cluster/hostfile.h"
+#include "formats/import_cluster/text_parts.h"
 
 namespace tangram {
 namespace {
 
 // Kubernetes' JSON has "apiVersion" near its start or end; what its API gives
-// to clients may lack it. Slurm's holds its nodes under "nodes" or "sinfo".
+// to clients may lack it, and jq '.items' gives the nodes alone. Slurm's holds
+// its nodes under "nodes" or "sinfo".
 std::optional<InventoryFormat> DetectJson(absl::string_view text) {
   if (absl::StrContains(text, "\"apiVersion\"") ||
-      (absl::StrContains(text, "\"items\"") &&
-       absl::StrContains(text, "\"metadata\""))) {
+      (absl::StrContains(text, "\"metadata\"") &&
+       (absl::StrContains(text, "\"items\"") ||
+        absl::StrContains(text, "\"allocatable\"")))) {
     return InventoryFormat::kKubernetes;
   }
   if (absl::StrContains(text, "\"asic\"") &&
@@ -41,13 +47,23 @@ std::optional<InventoryFormat> DetectDriverLine(absl::string_view line) {
   if (absl::StrContains(line, "NVSMI LOG")) {
     return InventoryFormat::kNvidiaSmiQuery;
   }
+  if (absl::StrContains(line, "HL-SMI Version")) {
+    return InventoryFormat::kHlSmi;
+  }
   if (line == "HSA Agents") return InventoryFormat::kRocmInfo;
   if (absl::StrContains(line, "AMD-SMI") &&
       absl::StrContains(line, "ROCm version")) {
     return InventoryFormat::kAmdSmiTable;
   }
-  if (absl::StartsWith(line, "GPU 0: ")) return InventoryFormat::kNvidiaSmiList;
-  if (absl::StrContains(line, "memory.total") ||
+  if (absl::StartsWith(line, "GPU 0: ") ||
+      absl::StartsWith(line, "GPU models and configuration: GPU 0: ")) {
+    return InventoryFormat::kNvidiaSmiList;
+  }
+  if (absl::StartsWith(line, "[0] ") && absl::EndsWith(line, "MB |")) {
+    return InventoryFormat::kGpustat;
+  }
+  if (IsRocmSmiTitles(line)) return InventoryFormat::kRocmSmiCsv;
+  if (line == "name" || absl::StrContains(line, "memory.total") ||
       (absl::StrContains(line, ",") && absl::StartsWith(line, "name")) ||
       absl::StrContains(line, "uuid, name,")) {
     return InventoryFormat::kNvidiaSmiCsv;
@@ -65,8 +81,17 @@ std::optional<InventoryFormat> DetectDriverLine(absl::string_view line) {
   return std::nullopt;
 }
 
+// Scripts have $SLURM_JOB_NODELIST, and squeue NODELIST(REASON).
+bool HasTitle(absl::string_view line, absl::string_view title) {
+  return absl::c_linear_search(std::vector<absl::string_view>(absl::StrSplit(
+                                   line, absl::ByAnyChar(" \t|,;"))),
+                               title);
+}
+
 std::optional<InventoryFormat> DetectLine(absl::string_view line) {
-  if (absl::StartsWith(line, "NodeName=")) {
+  // gres.conf names nodes too, but then files of devices.
+  if (absl::StartsWith(WithoutFileName(line), "NodeName=") &&
+      !absl::StrContains(line, " Name=")) {
     return InventoryFormat::kScontrolNodes;
   }
   if (absl::StartsWith(line, "SwitchName=") ||
@@ -82,8 +107,12 @@ std::optional<InventoryFormat> DetectLine(absl::string_view line) {
   if (absl::StrContains(line, "GPU0") && !absl::StrContains(line, "=")) {
     return InventoryFormat::kGpuTopology;
   }
-  if (absl::StrContains(line, "NODELIST")) return InventoryFormat::kSinfo;
-  if (absl::StrContains(line, "HOSTNAMES") && absl::StrContains(line, "GRES")) {
+  if (HasTitle(line, "NODELIST") && !absl::StrContains(line, "(REASON")) {
+    return InventoryFormat::kSinfo;
+  }
+  if (absl::StartsWith(line, "HOSTNAMES") ||
+      (absl::StrContains(line, "HOSTNAMES") &&
+       absl::StrContains(line, "GRES"))) {
     return InventoryFormat::kSinfo;
   }
   return DetectDriverLine(line);
@@ -97,7 +126,11 @@ std::optional<InventoryFormat> DetectFormat(absl::string_view text) {
       absl::StartsWith(start, "[\n")) {
     return DetectJson(text);
   }
-  if (absl::StartsWith(start, "<")) return InventoryFormat::kNvidiaSmiXml;
+  if (absl::StartsWith(start, "<?xml") ||
+      absl::StartsWith(start, "<!DOCTYPE") ||
+      absl::StartsWith(start, "<nvidia_smi_log")) {
+    return InventoryFormat::kNvidiaSmiXml;
+  }
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     if (const auto format = DetectLine(absl::StripAsciiWhitespace(line))) {
       return format;
@@ -124,6 +157,8 @@ absl::string_view CommandOf(InventoryFormat format) {
       return "nvidia-smi -q -x";
     case InventoryFormat::kNvidiaSmiTable:
       return "nvidia-smi";
+    case InventoryFormat::kHlSmi:
+      return "hl-smi";
     case InventoryFormat::kNvidiaSmiList:
       return "nvidia-smi -L";
     case InventoryFormat::kNvidiaSmiCsv:
@@ -133,7 +168,10 @@ absl::string_view CommandOf(InventoryFormat format) {
       return "nvidia-smi -q";
     case InventoryFormat::kRocmSmi:
     case InventoryFormat::kRocmSmiJson:
+    case InventoryFormat::kRocmSmiCsv:
       return "rocm-smi";
+    case InventoryFormat::kGpustat:
+      return "gpustat";
     case InventoryFormat::kRocmInfo:
       return "rocminfo";
     case InventoryFormat::kAmdSmiTable:

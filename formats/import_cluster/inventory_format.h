@@ -16,12 +16,15 @@ enum class InventoryFormat {
   kKubernetes,        // kubectl get nodes -o json
   kNvidiaSmiXml,      // nvidia-smi -q -x
   kNvidiaSmiTable,    // nvidia-smi
+  kHlSmi,             // hl-smi
   kNvidiaSmiList,     // nvidia-smi -L
   kNvidiaSmiCsv,      // nvidia-smi --query-gpu=... --format=csv
   kNvidiaSmiRows,     // nvidia-smi --query-gpu=name,... --format=csv,noheader
   kNvidiaSmiQuery,    // nvidia-smi -q
   kRocmSmi,           // rocm-smi --showproductname
   kRocmSmiJson,       // rocm-smi --showproductname --json
+  kRocmSmiCsv,        // rocm-smi --showproductname --csv
+  kGpustat,           // gpustat
   kRocmInfo,          // rocminfo
   kAmdSmi,            // amd-smi static
   kAmdSmiJson,        // amd-smi static --json

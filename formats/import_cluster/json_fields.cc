@@ -49,7 +49,8 @@ absl::StatusOr<json> ParseJson(absl::string_view text) {
 }
 
 absl::StatusOr<json> ParseJsonOrYaml(absl::string_view text) {
-  if (absl::StartsWith(absl::StripLeadingAsciiWhitespace(text), "{")) {
+  const absl::string_view start = absl::StripLeadingAsciiWhitespace(text);
+  if (absl::StartsWith(start, "{") || absl::StartsWith(start, "[")) {
     return ParseJson(text);
   }
   TANGRAM_ASSIGN_OR_RETURN(const ConfigValue value,

@@ -5,14 +5,18 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "absl/types/span.h"
 #include "common/base/status_macros.h"
 #include "formats/catalogue/instances.h"
 #include "formats/config/group_fields.h"
 #include "formats/import_cluster/driver_node.h"
+#include "formats/import_cluster/gpu_names.h"
 #include "formats/import_cluster/json_fields.h"
 #include "formats/import_cluster/node_set.h"
 #include "formats/import_cluster/resource_slices.h"
@@ -42,7 +46,8 @@ const std::vector<Vendor>& Vendors() {
       {"nvidia.com/gpu",
        {"nvidia.com/gpu.product", "cloud.google.com/gke-accelerator",
         "karpenter.k8s.aws/instance-gpu-name",
-        "eks.amazonaws.com/instance-gpu-name", "k8s.amazonaws.com/accelerator"},
+        "eks.amazonaws.com/instance-gpu-name", "k8s.amazonaws.com/accelerator",
+        "karpenter.azure.com/sku-gpu-name"},
        {"nvidia.com/gpu.memory", "karpenter.k8s.aws/instance-gpu-memory",
         "eks.amazonaws.com/instance-gpu-memory"}},
       {"amd.com/gpu",
@@ -120,21 +125,65 @@ std::string ProductOf(const json& labels, const Vendor& vendor) {
   return "";
 }
 
-bool IsShared(const json& labels, absl::string_view product) {
+// Returns the text of the first label that a node has; empty: none.
+std::string FirstLabel(const json& labels,
+                       absl::Span<const absl::string_view> names) {
+  for (const absl::string_view name : names) {
+    std::string text = TextOf(At(labels, {name}));
+    if (!text.empty()) return text;
+  }
+  return "";
+}
+
+// Says why a GPU that the node offers is no whole one; empty: it is.
+std::string WhyInParts(const json& labels, absl::string_view product) {
+  std::string slice =
+      FirstLabel(labels, {"cloud.google.com/gke-gpu-partition-size"});
+  if (absl::StrContains(product, "-MIG-")) slice = std::string(product);
+  if (!slice.empty()) {
+    return absl::StrCat("its GPUs are cut into MIG slices (", slice, ")");
+  }
+  int pods = 0;
+  const std::string given =
+      FirstLabel(labels, {"nvidia.com/gpu.replicas",
+                          "cloud.google.com/gke-max-shared-clients-per-gpu"});
+  if (absl::SimpleAtoi(given, &pods) && pods > 1) {
+    return absl::StrCat("pods share its GPUs (", pods, " to a GPU)");
+  }
   const std::string strategy =
-      TextOf(At(labels, {"nvidia.com/gpu.sharing-strategy"}));
-  return absl::EndsWith(product, "-SHARED") ||
-         CountOf(At(labels, {"nvidia.com/gpu.replicas"})) > 1 ||
-         (!strategy.empty() && strategy != "none");
+      FirstLabel(labels, {"nvidia.com/gpu.sharing-strategy",
+                          "cloud.google.com/gke-gpu-sharing-strategy"});
+  if (!strategy.empty() && strategy != "none") {
+    return absl::StrCat("pods share its GPUs (", strategy, ")");
+  }
+  return absl::EndsWith(product, "-SHARED") ? "pods share its GPUs" : "";
 }
 
 // Returns the GPUs that a node has by its labels, however many its device
 // plugin offers to pods. 0: they do not tell.
 int GpusInNode(const json& labels) {
-  const int count = CountOf(At(labels, {"nvidia.com/gpu.count"}));
-  if (count > 0) return count;
+  int count = 0;
+  const std::string given = FirstLabel(
+      labels, {"nvidia.com/gpu.count", "cloud.google.com/gke-accelerator-count",
+               "karpenter.k8s.aws/instance-gpu-count",
+               "eks.amazonaws.com/instance-gpu-count",
+               "karpenter.azure.com/sku-gpu-count"});
+  if (absl::SimpleAtoi(given, &count) && count > 0) return count;
   const CloudInstance* const instance = InstanceOf(labels);
   return instance == nullptr ? 0 : instance->gpus;
+}
+
+// Says which devices a node has that no plan uses: "; it has google.com/tpu".
+std::string OtherDevices(const json& allocatable) {
+  constexpr size_t kMaxShown = 4;
+  std::vector<std::string> devices;
+  if (!allocatable.is_object()) return "";
+  for (const auto& [resource, value] : allocatable.items()) {
+    if (!absl::StrContains(resource, "/") || CountOf(value) == 0) continue;
+    if (devices.size() < kMaxShown) devices.push_back(resource);
+  }
+  if (devices.empty()) return "";
+  return absl::StrCat("; it has ", absl::StrJoin(devices, ", "));
 }
 
 std::string WhyUnusable(const json& node, const InventoryNode& found) {
@@ -142,17 +191,15 @@ std::string WhyUnusable(const json& node, const InventoryNode& found) {
   const std::string product = found.gpus.empty() ? "" : found.gpus[0].name;
   if (IsTrue(At(node, {"spec", "unschedulable"}))) return "cordoned";
   if (!IsReady(node)) return "not ready";
-  if (absl::StrContains(product, "-MIG-")) {
-    return absl::StrCat("its GPUs are cut into MIG slices (", product, ")");
+  const std::string parts = WhyInParts(labels, product);
+  if (!parts.empty()) return parts;
+  if (found.gpus.empty()) {
+    return absl::StrCat(kNoGpuAllocatable,
+                        OtherDevices(At(node, {"status", "allocatable"})));
   }
-  if (IsShared(labels, product)) {
-    return absl::StrCat("pods share its GPUs (",
-                        TextOf(At(labels, {"nvidia.com/gpu.replicas"})),
-                        " to a GPU)");
-  }
-  if (found.gpus.empty()) return std::string(kNoGpuAllocatable);
   const int in_node = GpusInNode(labels);
-  if (in_node > 0 && found.gpus[0].count > in_node) {
+  if (in_node > 0 && found.gpus[0].count > in_node &&
+      !IsGpuSlice(found.gpus[0].name)) {
     return absl::StrCat("pods share its GPUs (it offers ", found.gpus[0].count,
                         " and has ", in_node, ")");
   }
@@ -170,7 +217,14 @@ InventoryNode ReadNode(const json& node) {
     const int count =
         CountOf(At(node, {"status", "allocatable", vendor.resource}));
     if (count == 0) continue;
-    found.gpus.push_back({.name = ProductOf(labels, vendor), .count = count});
+    // AMD's plugin offers partitions under the name of GPUs.
+    const std::string mode = absl::AsciiStrToUpper(
+        FirstLabel(labels, {"amd.com/compute-memory-partition",
+                            "amd.com/gpu.compute-memory-partition",
+                            "beta.amd.com/gpu.compute-memory-partition"}));
+    found.gpus.push_back(
+        {.name = NameInPartition(ProductOf(labels, vendor), mode),
+         .count = count});
     for (const absl::string_view label : vendor.memory_labels) {
       if (found.gpu_memory_bytes > 0) break;
       found.gpu_memory_bytes = MemoryOf(TextOf(At(labels, {label})));
@@ -195,10 +249,11 @@ absl::StatusOr<std::vector<InventoryNode>> ParseKubernetesNodes(
   // `kubectl get node NAME` prints a node without a list around it.
   if (TextOf(At(root, {"kind"})) == "Node") nodes.Add(ReadNode(root));
   AddResourceSlice(root, nodes);
-  for (const json& item : Elements(At(root, {"items"}))) {
+  for (const json& item :
+       Elements(root.is_array() ? root : At(root, {"items"}))) {
     if (IsResourceSlice(item)) {
       AddResourceSlice(item, nodes);
-    } else {
+    } else if (!TextOf(At(item, {"metadata", "name"})).empty()) {
       nodes.Add(ReadNode(item));
     }
   }

@@ -3,8 +3,16 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 
 namespace tangram {
+namespace {
+
+bool LacksGpus(const InventoryNode& node) {
+  return absl::StartsWith(node.unusable, kNoGpuAllocatable);
+}
+
+}  // namespace
 
 void NodeSet::Add(InventoryNode node) {
   const auto [it, inserted] = index_.try_emplace(node.name, nodes_.size());
@@ -25,9 +33,9 @@ void NodeSet::Add(InventoryNode node) {
     if (known.gpu_memory_bytes == 0) {
       known.gpu_memory_bytes = node.gpu_memory_bytes;
     }
-    if (known.unusable == kNoGpuAllocatable) known.unusable.clear();
+    if (LacksGpus(known)) known.unusable.clear();
   }
-  if (known.unusable.empty() && node.unusable != kNoGpuAllocatable) {
+  if (known.unusable.empty() && !LacksGpus(node)) {
     known.unusable = std::move(node.unusable);
   }
 }

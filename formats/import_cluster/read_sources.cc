@@ -6,6 +6,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "formats/import_cluster/driver_reports.h"
@@ -54,6 +55,7 @@ class Reader {
       case InventoryFormat::kNvidiaSmiXml:
         return AddDriver(source, ParseNvidiaSmiXml(source.text));
       case InventoryFormat::kNvidiaSmiTable:
+      case InventoryFormat::kHlSmi:
         return AddDriver(source, ParseNvidiaSmiTable(source.text));
       case InventoryFormat::kNvidiaSmiList:
         return AddDriver(source, ParseNvidiaSmiList(source.text));
@@ -65,6 +67,10 @@ class Reader {
         return AddDriver(source, ParseNvidiaSmiQuery(source.text));
       case InventoryFormat::kRocmSmiJson:
         return AddDriver(source, ParseRocmSmiJson(source.text));
+      case InventoryFormat::kRocmSmiCsv:
+        return AddDriver(source, ParseRocmSmiCsv(source.text));
+      case InventoryFormat::kGpustat:
+        return AddDriver(source, ParseGpustat(source.text));
       case InventoryFormat::kRocmInfo:
         return AddDriver(source, ParseRocmInfo(source.text));
       case InventoryFormat::kAmdSmiTable:
@@ -229,6 +235,11 @@ absl::StatusOr<InventoryFormat> FormatOf(const ClusterSource& source) {
   if (source.format.has_value()) return *source.format;
   const std::optional<InventoryFormat> format = DetectFormat(source.text);
   if (format.has_value()) return *format;
+  if (absl::StripAsciiWhitespace(source.text).empty()) {
+    return absl::InvalidArgumentError(
+        "empty; expected an inventory, such as the output of scontrol show "
+        "node");
+  }
   const std::string hint = HintFor(source.text);
   if (!hint.empty()) return absl::InvalidArgumentError(hint);
   return absl::InvalidArgumentError(

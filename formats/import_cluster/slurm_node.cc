@@ -53,7 +53,13 @@ void AddUsed(const InventoryGpus& used, std::vector<InventoryGpus>& gpus) {
 
 std::string WhyUnusable(absl::string_view state) {
   const std::string lower = absl::AsciiStrToLower(state);
-  if (lower.empty()) return "no state";
+  if (lower.empty()) {
+    return "no state; expected the whole output of scontrol show node";
+  }
+  // Most nodes of slurm.conf have this state.
+  if (lower == "unknown") {
+    return "unknown state; in slurm.conf, expected scontrol show node";
+  }
   std::vector<std::string> why;
   for (absl::string_view word : absl::StrSplit(lower, '+')) {
     // "idle*" means that the controller cannot reach it; other marks add

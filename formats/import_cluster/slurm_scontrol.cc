@@ -15,6 +15,7 @@
 #include "common/base/status_macros.h"
 #include "formats/import_cluster/hostlist.h"
 #include "formats/import_cluster/slurm_node.h"
+#include "formats/import_cluster/text_parts.h"
 
 namespace tangram {
 namespace {
@@ -55,9 +56,19 @@ void AddFields(absl::string_view line, Record& record) {
   }
 }
 
+// Lines of slurm.conf that are about something else than the node above them.
+bool EndsRecord(absl::string_view line) {
+  for (const absl::string_view start :
+       {"PartitionName=", "DownNodes=", "NodeSet=", "FrontendName="}) {
+    if (absl::StartsWith(line, start)) return true;
+  }
+  return false;
+}
+
 // Calls `take` with each record of the text, until one fails. A line that
-// begins with one of `starts` begins a record. Only one record is in memory,
-// because those of a large cluster take several times the text.
+// begins with one of `starts` begins a record; comments are in none. Only one
+// record is in memory, because those of a large cluster take several times the
+// text.
 absl::Status ForEachRecord(
     absl::string_view text, absl::Span<const absl::string_view> starts,
     absl::FunctionRef<absl::Status(const Record&)> take) {
@@ -65,14 +76,17 @@ absl::Status ForEachRecord(
   int number = 0;
   for (const absl::string_view raw : absl::StrSplit(text, '\n')) {
     ++number;
-    const absl::string_view line = absl::StripAsciiWhitespace(raw);
+    const absl::string_view line =
+        WithoutFileName(absl::StripAsciiWhitespace(raw));
+    if (absl::StartsWith(line, "#")) continue;
     const bool begins = absl::c_any_of(starts, [line](absl::string_view start) {
       return absl::StartsWith(line, start);
     });
-    if (begins) {
+    if (begins || EndsRecord(line)) {
       if (record.has_value()) TANGRAM_RETURN_IF_ERROR(take(*record));
-      record = Record{.line = number};
+      record.reset();
     }
+    if (begins) record = Record{.line = number};
     if (record.has_value()) AddFields(line, *record);
   }
   return record.has_value() ? take(*record) : absl::OkStatus();

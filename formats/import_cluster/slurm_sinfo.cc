@@ -32,9 +32,11 @@ struct Column {
 // The titles of a line and their positions.
 class SinfoTitles {
  public:
-  explicit SinfoTitles(absl::string_view line)
-      : has_bars_(absl::StrContains(line, '|')) {
-    const absl::string_view gaps = has_bars_ ? "|" : " \t";
+  explicit SinfoTitles(absl::string_view line) {
+    for (const absl::string_view mark : {"|", ";", ","}) {
+      if (mark_.empty() && absl::StrContains(line, mark)) mark_ = mark;
+    }
+    const absl::string_view gaps = mark_.empty() ? " \t" : mark_;
     for (size_t i = 0; i < line.size();) {
       const size_t begin = line.find_first_not_of(gaps, i);
       if (begin == absl::string_view::npos) break;
@@ -45,6 +47,9 @@ class SinfoTitles {
     }
   }
 
+  bool HasBars() const { return mark_ == "|"; }
+  int Count() const { return static_cast<int>(columns_.size()); }
+
   int Find(absl::string_view title) const {
     const auto it = absl::c_find_if(
         columns_, [title](const Column& c) { return c.title == title; });
@@ -54,8 +59,8 @@ class SinfoTitles {
   // Splits a line below the titles into cells. A full column touches the next,
   // and then only the positions of the titles separate them.
   std::vector<std::string> Cells(absl::string_view line) const {
-    if (has_bars_) {
-      std::vector<std::string> cells = absl::StrSplit(line, '|');
+    if (!mark_.empty()) {
+      std::vector<std::string> cells = absl::StrSplit(line, mark_);
       for (std::string& cell : cells) absl::StripAsciiWhitespace(&cell);
       return cells;
     }
@@ -74,7 +79,7 @@ class SinfoTitles {
   }
 
  private:
-  bool has_bars_ = false;
+  absl::string_view mark_;  // Between cells; empty: blanks.
   std::vector<Column> columns_;
 };
 
@@ -84,6 +89,13 @@ class SinfoTable {
 
   absl::Status AddLine(absl::string_view line, NodeSet& nodes) const {
     const std::vector<std::string> cells = titles_.Cells(line);
+    // Lists of nodes and of resources have commas of their own, but no bars.
+    if (!titles_.HasBars() &&
+        static_cast<int>(cells.size()) > titles_.Count()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(cells.size(), " cells; expected ", titles_.Count(),
+                       ", as the titles: sinfo -N -o '%N|%P|%t|%G|%E'"));
+    }
     SlurmNode node{
         .state = Cell(cells, "STATE"),
         .gres = Cell(cells, "GRES"),

@@ -468,5 +468,20 @@ TEST(HfConfigTest, ABadRateNamesItsField) {
                HasSubstr("config.json: attention_dropout: 2; expected")));
 }
 
+TEST(HfConfigTest, SaysWhatAFileWithoutATypeLacks) {
+  const auto error = [](const std::string& config) {
+    return std::string(ParseModel(config, "c.json").status().message());
+  };
+  EXPECT_THAT(error(R"({"n_embd": 768, "n_layer": 12})"),
+              HasSubstr("model_type: missing; expected the type of the model "
+                        "beside n_embd: \"model_type\": \"gpt2\" if"));
+  EXPECT_THAT(error(R"({"hidden_size": 64, "num_hidden_layers": 2})"),
+              HasSubstr("\"model_type\": \"llama\" if"));
+  EXPECT_THAT(error(R"({"dim": 256, "n_heads": 16})"),
+              HasSubstr("transformers, which has hidden_size instead of dim"));
+  EXPECT_THAT(error(R"({"vocab_size": 256})"),
+              HasSubstr("write a model file (docs/model-file.md)"));
+}
+
 }  // namespace
 }  // namespace tangram

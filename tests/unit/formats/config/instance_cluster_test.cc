@@ -69,6 +69,23 @@ TEST(InstanceClusterTest, NamesTheNearestAndWhatIsMissing) {
                        HasSubstr("at least one node group")));
 }
 
+// NVLink joins the 18 instances of a rack, and the network any more of them and
+// those of other types.
+TEST(InstanceClusterTest, RacksAreJoinedByNvlink) {
+  ASSERT_OK_AND_ASSIGN(const Cluster racks,
+                       InstanceCluster({{"p6e-gb200.36xlarge", 18},
+                                        {"a4x-maxgpu-4g-metal", 2}}));
+  EXPECT_EQ(racks.nodes[0].device.type, "GB200");
+  EXPECT_DOUBLE_EQ(racks.links[0][0].bandwidth_bytes_per_s, 2880e9);
+  EXPECT_DOUBLE_EQ(racks.links[1][1].bandwidth_bytes_per_s, 2880e9);
+  // 0.9 of 8 x 400 Gbit/s, and of one of them.
+  EXPECT_DOUBLE_EQ(racks.links[0][1].bandwidth_bytes_per_s, 360e9);
+  EXPECT_DOUBLE_EQ(racks.links[0][1].pair_bandwidth_bytes_per_s, 45e9);
+  ASSERT_OK_AND_ASSIGN(const Cluster more,
+                       InstanceCluster({{"p6e-gb200.36xlarge", 19}}));
+  EXPECT_DOUBLE_EQ(more.links[0][0].bandwidth_bytes_per_s, 360e9);
+}
+
 TEST(InstanceClusterTest, EveryInstanceIsNamedOnceAndIsReadOrRefused) {
   std::set<std::string> names;
   for (const CloudInstance& instance : CloudInstances()) {

@@ -86,11 +86,44 @@ TEST(RocmSmiJsonTest, ReadsCards) {
   EXPECT_EQ(DetectFormat(kText), InventoryFormat::kRocmSmiJson);
 }
 
+TEST(RocmSmiCsvTest, ReadsCards) {
+  constexpr char kText[] =
+      "device,Card Series,Card Model,VRAM Total Memory (B)\n"
+      "card0,AMD Instinct MI210,0x740f,68702699520\n"
+      "card1,AMD Instinct MI210,0x740f,68702699520\n";
+  ASSERT_OK_AND_ASSIGN(const InventoryNode node, ParseRocmSmiCsv(kText));
+  EXPECT_THAT(node.gpus, ElementsAre(InventoryGpus{.name = "AMD Instinct MI210",
+                                                   .count = 2}));
+  EXPECT_EQ(node.gpu_memory_bytes, 68702699520);
+  EXPECT_EQ(DetectFormat(kText), InventoryFormat::kRocmSmiCsv);
+  // Older versions have a number for the series.
+  ASSERT_OK_AND_ASSIGN(const InventoryNode old,
+                       ParseRocmSmiCsv("device,Card series,Card model\n"
+                                       "card0,0x740c,AMD Instinct MI250X\n"));
+  EXPECT_EQ(old.gpus[0].name, "AMD Instinct MI250X");
+  EXPECT_THAT(ParseRocmSmiCsv("device,GPU use (%)\ncard0,0\n"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("rocm-smi --showproductname")));
+}
+
+TEST(GpustatTest, ReadsNamesAndMemory) {
+  constexpr char kText[] =
+      "n1   Mon Aug  3 10:00:00 2026  580.95\n"
+      "[0] NVIDIA L40S | 30'C,   0 % |     3 / 46068 MB |\n"
+      "[1] NVIDIA L40S | 31'C,  90 % | 40000 / 46068 MB | me(39997M)\n";
+  ASSERT_OK_AND_ASSIGN(const InventoryNode node, ParseGpustat(kText));
+  EXPECT_THAT(node.gpus,
+              ElementsAre(InventoryGpus{.name = "NVIDIA L40S", .count = 2}));
+  EXPECT_EQ(node.gpu_memory_bytes, 46068 * kMebibyteHere);
+  EXPECT_EQ(DetectFormat(kText), InventoryFormat::kGpustat);
+}
+
 TEST(RocmInfoTest, CountsAgentsThatAreGpus) {
   constexpr char kText[] =
       "HSA Agents\n"
       "  Marketing Name:          AMD EPYC 9654\n"
       "  Device Type:             CPU\n"
+      "  Compute Unit:            96\n"
       "  Marketing Name:          AMD Instinct MI300X\n"
       "  Device Type:             GPU\n"
       "  Marketing Name:          AMD Instinct MI300X\n"
@@ -99,6 +132,10 @@ TEST(RocmInfoTest, CountsAgentsThatAreGpus) {
   EXPECT_THAT(node.gpus, ElementsAre(InventoryGpus{
                              .name = "AMD Instinct MI300X", .count = 2}));
   EXPECT_EQ(DetectFormat(kText), InventoryFormat::kRocmInfo);
+  ASSERT_OK_AND_ASSIGN(
+      const InventoryNode part,
+      ParseRocmInfo(absl::StrCat(kText, "  Compute Unit:       38\n")));
+  EXPECT_EQ(part.gpus[1].name, "AMD Instinct MI300X part of 38 compute units");
 }
 
 TEST(AmdSmiTableTest, TellsPartitionsFromWholeGpus) {
@@ -127,7 +164,9 @@ TEST(AmdSmiJsonTest, ReadsNamesMemoryAndPartitions) {
        "vram": {"size": {"value": 196592, "unit": "MB"}},
        "partition": {"compute_partition": "SPX"}},
       {"gpu": 1, "asic": {"market_name": "AMD Instinct MI300X"},
-       "partition": {"compute_partition": "CPX"}}])";
+       "partition": {"compute_partition": "CPX"}},
+      {"gpu": 2, "asic": {"market_name": "AMD Instinct MI300X",
+                          "num_compute_units": 80}}])";
   for (const std::string& text :
        {std::string(kGpus), absl::StrCat("{\"gpu_data\": ", kGpus, "}")}) {
     EXPECT_EQ(DetectFormat(text), InventoryFormat::kAmdSmiJson);
@@ -136,7 +175,10 @@ TEST(AmdSmiJsonTest, ReadsNamesMemoryAndPartitions) {
         node.gpus,
         ElementsAre(InventoryGpus{.name = "AMD Instinct MI300X", .count = 1},
                     InventoryGpus{.name = "AMD Instinct MI300X partition CPX",
-                                  .count = 1}));
+                                  .count = 1},
+                    InventoryGpus{
+                        .name = "AMD Instinct MI300X part of 80 compute units",
+                        .count = 1}));
     EXPECT_EQ(node.gpu_memory_bytes, 196592 * kMebibyteHere);
   }
   EXPECT_THAT(

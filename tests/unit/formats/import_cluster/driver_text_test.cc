@@ -59,15 +59,28 @@ TEST(NvidiaSmiTableTest, CompletesNamesThatAreCutShortByTheirMemory) {
   ASSERT_OK_AND_ASSIGN(
       const InventoryNode small,
       ParseNvidiaSmiTable(OldRow("Tesla V100-SXM2...", "16160MiB")));
-  EXPECT_EQ(small.gpus[0].name, "V100-16-SXM2");
+  EXPECT_EQ(small.gpus[0].name, "V100-SXM2-16GB");
   ASSERT_OK_AND_ASSIGN(
       const InventoryNode large,
       ParseNvidiaSmiTable(OldRow("Tesla V100-SXM2...", "32510MiB")));
-  EXPECT_EQ(large.gpus[0].name, "V100-32");
+  EXPECT_EQ(large.gpus[0].name, "V100-SXM2-32GB");
   ASSERT_OK_AND_ASSIGN(
       const InventoryNode unknown,
       ParseNvidiaSmiTable(OldRow("GRID P40-24Q X...", "24220MiB")));
   EXPECT_EQ(unknown.gpus[0].name, "GRID P40-24Q X...");
+}
+
+// hl-smi prints the same rows.
+TEST(NvidiaSmiTableTest, ReadsGaudi) {
+  ASSERT_OK_AND_ASSIGN(
+      const InventoryNode node,
+      ParseNvidiaSmiTable(
+          "|   0  HL-225              N/A  | 0000:21:00.0     N/A |     0  |\n"
+          "| N/A   31C   N/A  90W / 600W | 1024MiB / 98304MiB |  0%    N/A "
+          "|\n"));
+  EXPECT_THAT(node.gpus,
+              ElementsAre(InventoryGpus{.name = "HL-225", .count = 1}));
+  EXPECT_EQ(node.gpu_memory_bytes, 98304 * kMiB);
 }
 
 TEST(NvidiaSmiTableTest, SaysThatCardsAreCutIntoSlices) {
@@ -90,6 +103,39 @@ TEST(NvidiaSmiTableTest, TellsCardsInMigModeFromWholeOnes) {
           InventoryGpus{.name = "NVIDIA A100-SXM4-80GB", .count = 1}));
 }
 
+TEST(NvidiaSmiTableTest, RefusesATableThatIsCut) {
+  const std::string table = kTable;
+  const size_t second = table.find("|   1  NVIDIA");
+  EXPECT_THAT(
+      ParseNvidiaSmiTable(table.substr(0, table.find('\n', second))),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("the table ends within GPU 1; expected the whole")));
+}
+
+// The text is of two nodes, or was printed every second.
+TEST(DriverTextTest, RefusesAGpuThatIsThereTwice) {
+  const std::string list = "GPU 0: Tesla T4 (UUID: GPU-0)\n";
+  const std::string csv =
+      "timestamp, name, pci.bus_id, memory.total [MiB]\n"
+      "10:00, Tesla T4, 00000000:17:00.0, 15360 MiB\n";
+  const std::string csv_row = "10:05, Tesla T4, 00000000:17:00.0, 15360 MiB\n";
+  const std::string pci =
+      "17:00.0 3D controller: NVIDIA Corporation TU104GL [Tesla T4]\n";
+  const std::string rocm = "GPU[0] : Card Series: AMD Instinct MI210\n";
+  const std::string amd = "GPU: 0\n    ASIC:\n        MARKET_NAME: MI300X\n";
+  const auto refuses = [](const absl::StatusOr<InventoryNode>& node) {
+    EXPECT_THAT(node, StatusIs(absl::StatusCode::kInvalidArgument,
+                               HasSubstr("for the second time; expected the "
+                                         "output of one node, printed once")));
+  };
+  refuses(ParseNvidiaSmiTable(std::string(kTable) + kTable));
+  refuses(ParseNvidiaSmiList(list + list));
+  refuses(ParseNvidiaSmiCsv(csv + csv_row));
+  refuses(ParseLspci(pci + pci));
+  refuses(ParseRocmSmi(rocm + rocm));
+  refuses(ParseAmdSmi(amd + amd));
+}
+
 TEST(NvidiaSmiTableTest, RefusesATableWithoutCards) {
   EXPECT_THAT(
       ParseNvidiaSmiTable("| NVIDIA-SMI 550  Driver Version: 550 |\n"),
@@ -106,6 +152,25 @@ TEST(NvidiaSmiListTest, CountsCards) {
               ElementsAre(InventoryGpus{.name = "NVIDIA L40S", .count = 2},
                           InventoryGpus{.name = "Tesla T4", .count = 1}));
   EXPECT_EQ(DetectFormat(kList), InventoryFormat::kNvidiaSmiList);
+}
+
+// As PyTorch's collect_env describes it.
+TEST(NvidiaSmiListTest, ReadsOneGpuAfterItsTitle) {
+  constexpr char kText[] = "GPU models and configuration: GPU 0: Tesla T4\n";
+  ASSERT_OK_AND_ASSIGN(const InventoryNode node, ParseNvidiaSmiList(kText));
+  EXPECT_THAT(node.gpus,
+              ElementsAre(InventoryGpus{.name = "Tesla T4", .count = 1}));
+  EXPECT_EQ(DetectFormat(kText), InventoryFormat::kNvidiaSmiList);
+}
+
+// As forms of bug trackers join them.
+TEST(NvidiaSmiListTest, ReadsLinesThatWereJoined) {
+  ASSERT_OK_AND_ASSIGN(
+      const InventoryNode node,
+      ParseNvidiaSmiList("GPU 0: NVIDIA L40S (UUID: GPU-0) GPU 1: NVIDIA L40S "
+                         "(UUID: GPU-1) GPU 2: NVIDIA L40S (UUID: GPU-2)\n"));
+  EXPECT_THAT(node.gpus,
+              ElementsAre(InventoryGpus{.name = "NVIDIA L40S", .count = 3}));
 }
 
 TEST(NvidiaSmiListTest, SlicesStandForTheirCard) {
@@ -205,6 +270,24 @@ TEST(AmdSmiTest, TellsPartitionsFromWholeGpus) {
                   InventoryGpus{.name = "MI300X partition CPX", .count = 1}));
 }
 
+// Some versions print no partition, but fewer compute units.
+TEST(AmdSmiTest, TellsPartsByTheirComputeUnits) {
+  ASSERT_OK_AND_ASSIGN(
+      const InventoryNode node,
+      ParseAmdSmi("GPU: 0\n    ASIC:\n        MARKET_NAME: MI350X\n"
+                  "        NUM_COMPUTE_UNITS: 256\n"
+                  "GPU: 1\n    ASIC:\n        MARKET_NAME: MI350X\n"
+                  "        NUM_COMPUTE_UNITS: 64\n"
+                  "GPU: 2\n    ASIC:\n        MARKET_NAME: Another\n"
+                  "        NUM_COMPUTE_UNITS: 64\n"));
+  EXPECT_THAT(
+      node.gpus,
+      ElementsAre(
+          InventoryGpus{.name = "MI350X", .count = 1},
+          InventoryGpus{.name = "MI350X part of 64 compute units", .count = 1},
+          InventoryGpus{.name = "Another", .count = 1}));
+}
+
 TEST(LspciTest, ReadsProductsWithAndWithoutNumbers) {
   constexpr char kText[] =
       "00:1f.0 ISA bridge: Intel Corporation C621 LPC Controller\n"
@@ -217,6 +300,22 @@ TEST(LspciTest, ReadsProductsWithAndWithoutNumbers) {
   EXPECT_THAT(node.gpus,
               ElementsAre(InventoryGpus{.name = "A100 SXM4 80GB", .count = 2}));
   EXPECT_EQ(DetectFormat(kText), InventoryFormat::kLspci);
+}
+
+TEST(LspciTest, CountsNoViewOfACard) {
+  constexpr char kCard[] =
+      "85:00.0 Processing accelerators: Advanced Micro Devices, Inc. "
+      "[AMD/ATI] Aqua Vanjaram [Instinct MI300X]\n";
+  constexpr char kView[] =
+      "85:02.0 Processing accelerators: Advanced Micro Devices, Inc. "
+      "[AMD/ATI] Aqua Vanjaram [Instinct MI300X VF]\n";
+  ASSERT_OK_AND_ASSIGN(const InventoryNode host,
+                       ParseLspci(std::string(kCard) + kView));
+  EXPECT_THAT(host.gpus, ElementsAre(InventoryGpus{.name = "Instinct MI300X",
+                                                   .count = 1}));
+  // A virtual machine sees nothing else.
+  ASSERT_OK_AND_ASSIGN(const InventoryNode guest, ParseLspci(kView));
+  EXPECT_EQ(guest.gpus.size(), 1u);
 }
 
 }  // namespace

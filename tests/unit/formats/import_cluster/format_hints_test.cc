@@ -24,9 +24,24 @@ TEST(HintForTest, SaysWhatToPrintInstead) {
         "expected kubectl get resourceslices");
   Hints(R"({"nvidia.com/gpu.product": "NVIDIA-L4"})", "labels of a node alone");
   Hints("    nvidia.com/gpu.product=NVIDIA-L4\n", "labels of a node alone");
+  Hints("    amd.com/gpu.cu-count=304\n", "labels of a node alone");
+  Hints("  habana.ai/gaudi:  8\n", "a part of a node alone");
+  Hints("JOBID  PARTITION  NODES  NODELIST(REASON)\n", "squeue");
+  Hints("JOBID  USER  NODES  NODELIST (REASON)\n", "squeue");
+  Hints("#SBATCH --gres=gpu:4\necho \"$SLURM_JOB_NODELIST\"\n",
+        "a script of a job");
+  Hints("n1: GPU 0: NVIDIA L40S (UUID: GPU-0)\n",
+        "several nodes; expected the output of each node in a file");
+  Hints("# gpu    pwr  gtemp\n", "dmon, which names no product");
+  Hints("    FB Memory Usage\n", "a part of nvidia-smi -q");
+  Hints("GPU3  NV12  X  NV12\n\nLegend:\n", "a part of nvidia-smi topo");
+  Hints("Unable to determine the device handle for GPU 1: Unknown Error\n",
+        "cannot reach a GPU");
   Hints("allocatable:\n  nvidia.com/gpu: \"1\"\n", "a part of a node alone");
   Hints("Name=gpu Type=h100 File=/dev/nvidia0\n",
         "gres.conf; expected scontrol show node");
+  Hints("   Gres=gpu:a100:4\n   Gres=gpu:a100:4\n",
+        "without their nodes; expected the whole output of scontrol");
   Hints(R"({"model_type": "llama"})", "a model; expected by --model");
   Hints("tangram_cluster: 1\nname: c\n",
         "a cluster file; expected after --cluster");
@@ -42,11 +57,19 @@ TEST(HintForTest, SaysWhatToPrintInstead) {
   Hints("[gpu_nodes]\ngpu01 ansible_host=10.0.0.1\n",
         "Ansible without GPUs; expected a line such as gpu01 slots=8");
   Hints("node01\nnode02.example.org\n", "names of nodes without GPUs");
+  Hints("me@alpha.example.org\nme@beta.example.org\n",
+        "names of nodes without GPUs");
+  Hints("NodeName=n1 Name=gpu File=/dev/nvidia0\n",
+        "gres.conf; expected scontrol show node");
+  Hints("| npu-smi 24.1      Version: 24.1 |\n",
+        "npu-smi, whose devices the catalogue lacks; expected a group");
+  Hints("|  Intel XPU-SMI v2.0  |\n", "xpu-smi, whose devices the catalogue");
 }
 
 TEST(HintForTest, IsSilentOnOtherTexts) {
   EXPECT_EQ(HintFor(""), "");
   EXPECT_EQ(HintFor("name: c1\ngroups: []\n"), "");
+  EXPECT_EQ(HintFor("152 NONAME_GPU gpus\n"), "");
 }
 
 }  // namespace

@@ -68,6 +68,9 @@ TEST(IsGpuSliceTest, KnowsMig) {
 TEST(MatchGpuTest, KnowsNamesOfModulesAndServers) {
   EXPECT_EQ(TypeOf("AMD_Instinct_MI325_OAM"), "MI325X");
   EXPECT_EQ(TypeOf("MI300X-O"), "MI300X");
+  EXPECT_EQ(TypeOf("AMD-MI300X-192G"), "MI300X");
+  EXPECT_EQ(TypeOf("tesla_a100_80g"), "A100-80");
+  EXPECT_EQ(TypeOf("NVIDIA A10G"), "A10G");
   EXPECT_EQ(TypeOf("rtxproserver6000"), "RTX-PRO-6000");
 }
 
@@ -78,6 +81,7 @@ TEST(MatchGpuTest, KnowsNamesOfPciIds) {
   EXPECT_EQ(TypeOf("GH200 120GB / 480GB"), "GH200");
   EXPECT_EQ(TypeOf("HGX GB200"), "GB200");
   EXPECT_EQ(TypeOf("A30 PCIe"), "A30");
+  EXPECT_EQ(TypeOf("A100-SXM-80GB"), "A100-80");
   EXPECT_EQ(TypeOf("Tesla V100-SXM3-32GB"), "V100-32");
   EXPECT_EQ(TypeOf("Tesla V100 DGXS 16GB"), "V100-16-SXM2");
 }

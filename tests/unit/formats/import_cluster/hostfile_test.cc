@@ -30,6 +30,9 @@ TEST(HostfileTest, NamesTheLineThatIsNone) {
   EXPECT_THAT(ParseHostfile("a slots=8\nb slots=0\n"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("line 2: b slots=0; expected a host")));
+  EXPECT_THAT(ParseHostfile("a slots=2\na slots=2\n"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("line 2: a for the second time")));
   EXPECT_THAT(
       ParseHostfile("worker-1\n"),
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("line 1")));

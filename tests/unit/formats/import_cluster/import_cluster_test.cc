@@ -199,6 +199,21 @@ links:
                     "nccl.txt is not used: none of its nodes was chosen"}));
 }
 
+TEST(ImportClusterTest, NotesNodesWithFarMoreGpusThanUsual) {
+  const auto notes = [](int count) {
+    std::string rows = "name\n";
+    for (int i = 0; i < count; ++i) rows += "AMD Instinct MI300X\n";
+    const auto imported = ImportCluster(
+        {{.name = "n1.csv", .scope = "n1", .text = rows}}, {.name = "c"});
+    EXPECT_TRUE(imported.ok()) << imported.status();
+    return imported->notes;
+  };
+  EXPECT_THAT(notes(64), ElementsAre(HasSubstr(
+                             "n1 has 64 MI300X, and nodes of its kind 8: they "
+                             "may be parts of GPUs")));
+  EXPECT_THAT(notes(16), ElementsAre());
+}
+
 TEST(ImportClusterTest, TakesTypesThatAreTold) {
   const ClusterSource nodes{.name = "n",
                             .text =
@@ -290,6 +305,9 @@ TEST(ImportClusterTest, SaysWhyNothingIsLeft) {
               StatusIs(absl::StatusCode::kInvalidArgument,
                        "no node with GPUs that can be used; n1: down"));
   const ClusterSource unknown{.name = "some.txt", .text = "hello"};
+  EXPECT_THAT(ImportCluster({{.name = "none.txt", .text = "\n"}}, {}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("none.txt: empty; expected an inventory")));
   EXPECT_THAT(ImportCluster({unknown}, {}),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("some.txt: of no known format")));

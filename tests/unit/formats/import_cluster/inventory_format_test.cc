@@ -23,10 +23,21 @@ TEST(DetectFormatTest, KnowsEachFormatByItsLooks) {
   EXPECT_EQ(DetectFormat("| NVIDIA-SMI 610.62    KMD Version: 610.62    CUDA "
                          "UMD Version: 13.3 |"),
             InventoryFormat::kNvidiaSmiTable);
+  EXPECT_EQ(DetectFormat("name\nNVIDIA L40S\n"),
+            InventoryFormat::kNvidiaSmiCsv);
   EXPECT_EQ(DetectFormat("uuid, name, vbios_version, memory.used [MiB]"),
             InventoryFormat::kNvidiaSmiCsv);
   EXPECT_EQ(DetectFormat(R"({"items": [{"metadata": {"name": "n1"}}]})"),
             InventoryFormat::kKubernetes);
+  EXPECT_EQ(
+      DetectFormat(R"([{"metadata": {}, "status": {"allocatable": {}}}])"),
+      InventoryFormat::kKubernetes);
+  EXPECT_EQ(DetectFormat("HOSTNAMES;CPUS;MEMORY\n"), InventoryFormat::kSinfo);
+  EXPECT_EQ(DetectFormat("| HL-SMI Version:        hl-1.20.0 |\n"),
+            InventoryFormat::kHlSmi);
+  EXPECT_EQ(DetectFormat("< NodeName=a Gres=gpu:8\n"), std::nullopt);
+  EXPECT_EQ(DetectFormat("NodeName=a Name=gpu File=/dev/nvidia0\n"),
+            std::nullopt);
   EXPECT_EQ(DetectFormat("name: c1\n"), std::nullopt);
   EXPECT_EQ(DetectFormat(""), std::nullopt);
 }

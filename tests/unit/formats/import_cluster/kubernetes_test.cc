@@ -83,6 +83,27 @@ TEST(ParseKubernetesNodesTest, SaysWhyANodeCannotBeUsed) {
 }
 
 // A device plugin offers more than there are if pods share them.
+TEST(ParseKubernetesNodesTest, NamesTheDevicesThatNoPlanUses) {
+  EXPECT_EQ(Parse(NodeJson("", "", R"("cpu": "8", "google.com/tpu": "4",
+                                      "example.com/nic": "0")"))
+                .unusable,
+            "no GPU can be allocated; it has google.com/tpu");
+}
+
+TEST(ParseKubernetesNodesTest, PassesOverWhatIsNoNode) {
+  EXPECT_THAT(
+      ParseKubernetesNodes(R"({"apiVersion": "v1", "items": [7, [], {}]})"),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no nodes")));
+}
+
+// As jq '.items' prints them.
+TEST(ParseKubernetesNodesTest, ReadsNodesWithoutTheListAroundThem) {
+  const InventoryNode node = Parse(R"([{"metadata": {"name": "n1"},
+      "status": {"allocatable": {"nvidia.com/gpu": "4"}}}])");
+  EXPECT_EQ(node.name, "n1");
+  EXPECT_EQ(node.gpus[0].count, 4);
+}
+
 TEST(ParseKubernetesNodesTest, NodesThatOfferMoreThanTheyHaveAreShared) {
   const std::string two = absl::StrCat(kT4, R"(, "nvidia.com/gpu.count": "2")");
   EXPECT_EQ(Parse(NodeJson(two, "", kFour)).unusable,
@@ -98,6 +119,47 @@ TEST(ParseKubernetesNodesTest, NodesThatOfferMoreThanTheyHaveAreShared) {
       "status": {"allocatable": {"nvidia.com/gpu": "10"}}}]})")
                 .unusable,
             "pods share its GPUs (HAMi)");
+}
+
+TEST(ParseKubernetesNodesTest, KnowsHowCloudsShareGpus) {
+  const auto why = [](const std::string& labels) {
+    return Parse(NodeJson(labels, "", R"("nvidia.com/gpu": "8")")).unusable;
+  };
+  EXPECT_EQ(why(R"("cloud.google.com/gke-accelerator": "nvidia-tesla-t4",
+                   "cloud.google.com/gke-max-shared-clients-per-gpu": "4")"),
+            "pods share its GPUs (4 to a GPU)");
+  EXPECT_EQ(why(R"("cloud.google.com/gke-gpu-sharing-strategy": "mps")"),
+            "pods share its GPUs (mps)");
+  EXPECT_EQ(why(R"("cloud.google.com/gke-gpu-partition-size": "1g.5gb")"),
+            "its GPUs are cut into MIG slices (1g.5gb)");
+  EXPECT_EQ(why(R"("karpenter.k8s.aws/instance-gpu-name": "t4",
+                   "karpenter.k8s.aws/instance-gpu-count": "1")"),
+            "pods share its GPUs (it offers 8 and has 1)");
+}
+
+TEST(ParseKubernetesNodesTest, PartitionsOfAmdAreNoWholeGpus) {
+  const auto name = [](const std::string& partition) {
+    return Parse(NodeJson(absl::StrCat(
+                              R"("amd.com/gpu.product-name": "AMD_MI300X",
+                                 "amd.com/compute-memory-partition": ")",
+                              partition, "\""),
+                          "", R"("amd.com/gpu": "64")"))
+        .gpus[0]
+        .name;
+  };
+  EXPECT_EQ(name("spx_nps1"), "AMD_MI300X");
+  EXPECT_EQ(name("cpx_nps4"), "AMD_MI300X partition CPX_NPS4");
+}
+
+// More slices than GPUs are no sign of shared GPUs.
+TEST(ParseKubernetesNodesTest, SlicesAreNotCountedAsSharedGpus) {
+  const InventoryNode node =
+      Parse(NodeJson(R"("nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB",
+                        "nvidia.com/gpu.count": "1")",
+                     "", R"("nvidia.com/mig-1g.5gb": "4")"));
+  EXPECT_EQ(node.unusable, "");
+  EXPECT_THAT(node.gpus,
+              ElementsAre(InventoryGpus{.name = "MIG-1g.5gb", .count = 4}));
 }
 
 TEST(ParseKubernetesNodesTest, ReadsTheMemoryLabelOfAmd) {
@@ -133,6 +195,7 @@ TEST(ParseKubernetesNodesTest, ReadsTheLabelsOfClouds) {
           "beta.kubernetes.io/instance-type": "p3dn.24xlarge")",
        "V100-32"},
       {R"("karpenter.k8s.aws/instance-gpu-name": "l4")", "l4"},
+      {R"("karpenter.azure.com/sku-gpu-name": "A100")", "A100"},
       {R"("kubernetes.azure.com/accelerator": "nvidia",
           "node.kubernetes.io/instance-type": "Standard_ND96isr_H100_v5")",
        "H100"},

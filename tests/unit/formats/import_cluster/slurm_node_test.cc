@@ -27,7 +27,8 @@ TEST(WhyUnusableTest, TellsWhatTakesANodeOut) {
       {"UNKNOWN+DRAIN+INVALID_REG", "unknown, drain, invalid registration"},
       {"down*", "down, not responding"},
       {"maint", "in maintenance"},
-      {"", "no state"},
+      {"", "no state; expected the whole output of scontrol show node"},
+      {"UNKNOWN", "unknown state; in slurm.conf, expected scontrol show node"},
   };
   for (const Case& c : cases) {
     EXPECT_EQ(WhyUnusable(c.state), c.why) << c.state;

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/import_cluster/inventory_format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
@@ -59,6 +60,23 @@ TEST(ParseScontrolNodesTest, ReadsTrackableResourcesOfARecordWithoutGres) {
                           InventoryGpus{.name = "b200_2g.45gb", .count = 2}));
   EXPECT_THAT(nodes[1].gpus, ElementsAre(InventoryGpus{.count = 4}));
   EXPECT_TRUE(nodes[2].gpus.empty());
+}
+
+// Comments and partitions are no parts of the node above them.
+TEST(ParseScontrolNodesTest, ReadsLinesOfSlurmConf) {
+  constexpr char kText[] =
+      "/etc/slurm.conf:NodeName=n1 CPUs=8\n"
+      "#NodeName=n0 Gres=gpu:t4:8\n"
+      "PartitionName=all Nodes=ALL State=UP\n"
+      "/etc/slurm.conf:NodeName=n2 Gres=gpu:t4:2 State=UNKNOWN\n";
+  EXPECT_EQ(DetectFormat(kText), InventoryFormat::kScontrolNodes);
+  ASSERT_OK_AND_ASSIGN(const std::vector<InventoryNode> nodes,
+                       ParseScontrolNodes(kText));
+  ASSERT_EQ(nodes.size(), 2u);
+  EXPECT_TRUE(nodes[0].gpus.empty());
+  EXPECT_THAT(nodes[0].unusable, HasSubstr("no state"));
+  EXPECT_EQ(nodes[1].name, "n2");
+  EXPECT_THAT(nodes[1].unusable, HasSubstr("unknown state; in slurm.conf"));
 }
 
 TEST(ParseScontrolNodesTest, NamesTheLineOfBadGpus) {

@@ -50,6 +50,21 @@ TEST(ParseSinfoTableTest, ReadsColumnsThatTouch) {
   EXPECT_EQ(nodes[0].gpus[0].used, 0);
 }
 
+TEST(ParseSinfoTableTest, ReadsOtherMarksBetweenColumns) {
+  for (const char* text : {"HOSTNAMES;GRES;STATE\nn1;gpu:t4:4,gpu:a40:2;idle\n",
+                           "NODELIST,GRES,STATE\nn1,gpu:t4:4,idle\n"}) {
+    ASSERT_OK_AND_ASSIGN(const std::vector<InventoryNode> nodes,
+                         ParseSinfoTable(text));
+    ASSERT_EQ(nodes.size(), 1u);
+    EXPECT_EQ(nodes[0].gpus[0].count, 4);
+    EXPECT_EQ(nodes[0].unusable, "");
+  }
+  EXPECT_THAT(
+      ParseSinfoTable("NODELIST,GRES,STATE\nn[1,3],gpu:t4:4,idle\n"),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("line 2: 4 cells; expected 3, as the titles: sinfo")));
+}
+
 TEST(ParseSinfoTableTest, NeedsItsColumns) {
   EXPECT_THAT(
       ParseSinfoTable("NODELIST NODES PARTITION STATE\nn1 1 all idle\n"),
