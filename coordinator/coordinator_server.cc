@@ -33,6 +33,7 @@
 #include "coordinator/dispatch/fair_executor.h"
 #include "coordinator/dispatch/plan_turns.h"
 #include "coordinator/jobs/job_runner.h"
+#include "coordinator/jobs/job_upkeep.h"
 #include "coordinator/metrics/measured_job_store.h"
 #include "coordinator/metrics/service_metrics.h"
 #include "coordinator/planning/plan_job.h"
@@ -73,14 +74,10 @@ constexpr int kTicksBetweenRareLooks = 120;
 // keeps. Giving them back to the system takes milliseconds, so it is done when
 // a plan has ended and every 5 s.
 constexpr int kTicksBetweenTrims = 20;
-// Jobs that wait are let try again at most so often.
-constexpr double kLeastTryS = 5;
 // A tenant that asks nothing for half an hour to an hour makes room for others.
 constexpr int kTicksOfCachePeriod = 4 * 1800;
 // Callers choose the methods that they name.
 constexpr size_t kMaxMethodBytes = 256;
-// Jobs deleted at once. So few hardly delay other calls of the store.
-constexpr int kForgottenJobs = 100;
 // Threads that use the store: a call that waits for a lock of the database does
 // not hold up the others. Calls that may wait for them, some kilobytes each;
 // more are refused.
@@ -159,7 +156,6 @@ class Server : public CoordinatorServer {
       : all_metrics_(metrics),
         state_(std::move(state)),
         authenticator_(std::move(authenticator)),
-        keep_jobs_s_(options.keep_jobs_s),
         quota_(options.tenant_limits),
         budget_(options.requests_bytes, options.tenant_requests_bytes),
         metrics_(metrics),
@@ -201,6 +197,17 @@ class Server : public CoordinatorServer {
              .on_change =
                  [this](const std::string& id) { watchers_.Notify(id); },
              .on_note = LogNote}),
+        upkeep_(
+            *state_.jobs,
+            {.keep_s = options.keep_jobs_s,
+             .on_waiting = [this](int n) { metrics_.SetWaitingJobs(n); },
+             .on_oldest_waiting_s =
+                 [this](double age_s) { metrics_.SetOldestWaitingJob(age_s); },
+             .on_deleted =
+                 [](int n) {
+                   Log(LogLevel::kInfo, "old jobs deleted", {{"jobs", n}});
+                 },
+             .on_due = [this] { runner_.Wake(); }}),
         job_service_(CreateJobService(
             {.store = *state_.jobs,
              .watchers = watchers_,
@@ -287,6 +294,8 @@ class Server : public CoordinatorServer {
       health_server_->Shutdown(std::chrono::system_clock::now());
     }
     ticker_.request_stop();
+    if (ticker_.joinable()) ticker_.join();
+    store_executor_.WaitUntilIdle(kStopTimeoutS);  // Tasks of the ticker.
   }
 
   absl::Status Listen(const CoordinatorOptions& options) {
@@ -513,37 +522,10 @@ class Server : public CoordinatorServer {
   void LookAtJobs() {
     if (is_looking_.exchange(true)) return;
     const auto task = store_executor_.Submit(kOwnCalls, [this] {
-      const absl::StatusOr<int> waiting = state_.jobs->CountWaiting();
-      if (waiting.ok()) metrics_.SetWaitingJobs(*waiting);
-      const absl::StatusOr<double> oldest_s = state_.jobs->OldestWaitingS();
-      if (oldest_s.ok()) metrics_.SetOldestWaitingJob(*oldest_s);
-      // A failure is ignored here. It is counted and logged elsewhere, and a
-      // later look deletes the jobs.
-      const absl::StatusOr<int> deleted =
-          state_.jobs->Forget(keep_jobs_s_, kForgottenJobs);
-      if (deleted.ok() && *deleted > 0) {
-        Log(LogLevel::kInfo, "old jobs deleted", {{"jobs", *deleted}});
-      }
-      state_.jobs->EndOverdue(kForgottenJobs).IgnoreError();
-      LetJobsTryAgain();
+      upkeep_.Look(pool_.num_arrivals(), SteadySeconds());
       is_looking_ = false;
     });
     if (!task.has_value()) is_looking_ = false;
-  }
-
-  // Jobs that wait for workers try at once when the first worker with an
-  // adapter comes, but not each time that one comes and goes. They try once
-  // more, as one may have been put back in that moment.
-  void LetJobsTryAgain() {
-    const int64_t arrivals = pool_.num_arrivals();
-    if (arrivals != seen_arrivals_) tries_left_ = 2;
-    seen_arrivals_ = arrivals;
-    const double now_s = SteadySeconds();
-    if (tries_left_ == 0 || now_s < let_try_s_ + kLeastTryS) return;
-    if (!state_.jobs->EndDelays().ok()) return;
-    --tries_left_;
-    let_try_s_ = now_s;
-    runner_.Wake();
   }
 
   Metrics& all_metrics_;
@@ -551,7 +533,6 @@ class Server : public CoordinatorServer {
   std::string cert_file_;            // Empty: plain text.
   CoordinatorState state_;
   const std::unique_ptr<Authenticator> authenticator_;
-  const double keep_jobs_s_;
   TenantQuota quota_;
   MemoryBudget budget_;
   ServiceMetrics metrics_;
@@ -563,15 +544,12 @@ class Server : public CoordinatorServer {
   std::atomic<bool> draining_ = false;
   std::atomic<bool> stopping_ = false;
   std::atomic<bool> is_looking_ = false;
-  // Only while it is looking.
-  int64_t seen_arrivals_ = 0;
-  int tries_left_ = 0;
-  double let_try_s_ = 0;
   SetBackWatch clock_;  // Tick's thread alone uses it.
   PlanTurns turns_;
   FairExecutor executor_;
   FairExecutor store_executor_;
   JobRunner runner_;
+  JobUpkeep upkeep_;  // Used by one thread at a time: see is_looking_.
   std::unique_ptr<grpc::Service> job_service_;
   WebhookSender webhooks_;
   std::unique_ptr<grpc::Service> tenant_service_;

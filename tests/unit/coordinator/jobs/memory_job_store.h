@@ -55,6 +55,10 @@ class MemoryJobStore : public JobStore {
     const std::lock_guard lock(mutex_);
     return last_max_of_key_;
   }
+  int num_ended_delays() {
+    const std::lock_guard lock(mutex_);
+    return num_ended_delays_;
+  }
   void AwaitHeldClaim() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return num_held_claims_ > 0; });
@@ -234,7 +238,12 @@ class MemoryJobStore : public JobStore {
   absl::StatusOr<int> Erase(const std::string&, int) override {
     return absl::UnimplementedError("");
   }
-  absl::Status EndDelays() override { return absl::UnimplementedError(""); }
+  absl::Status EndDelays() override {
+    const std::lock_guard lock(mutex_);
+    if (failure_ != absl::StatusCode::kOk) return Failure();
+    ++num_ended_delays_;
+    return absl::OkStatus();
+  }
   absl::StatusOr<int> EndOverdue(int) override {
     return absl::UnimplementedError("");
   }
@@ -280,6 +289,7 @@ class MemoryJobStore : public JobStore {
   bool has_rival_ = false;
   int num_spared_ = 0;
   int last_max_of_key_ = 0;
+  int num_ended_delays_ = 0;
   bool holds_renewals_ = false;
   int num_held_renewals_ = 0;
   bool holds_claims_ = false;
