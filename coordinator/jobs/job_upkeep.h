@@ -10,7 +10,7 @@ namespace tangram {
 
 struct JobUpkeepOptions {
   double keep_s = 0;  // Time that jobs are kept after their end.
-  // What there is, about once a second.
+  // They are told how things are, about once a second.
   std::function<void(int)> on_waiting;              // Jobs that wait.
   std::function<void(double)> on_oldest_waiting_s;  // Age of the oldest.
   std::function<void(int)> on_deleted;              // Old jobs, at least one.
@@ -18,7 +18,7 @@ struct JobUpkeepOptions {
   std::function<void()> on_due;
 };
 
-// What a store needs once a second, whoever runs its jobs. A call that fails is
+// Looks after a store once a second, whoever runs its jobs. A call that fails is
 // made again the next time; the store counts it. Not thread-safe.
 class JobUpkeep {
  public:
