@@ -292,7 +292,7 @@ Fingerprint FingerprintOf(const LayerSpec& layer) {
         .Add(mamba.inner_norms);
   }
   // So are those of layers whose experts are as wide as themselves.
-  if (layer.expert_latent_size > 0) fingerprint.Add(layer.expert_latent_size);
+  if (layer.expert_latent_size != 0) fingerprint.Add(layer.expert_latent_size);
   return fingerprint.Finish();
 }
 

@@ -106,7 +106,8 @@ void Append(std::string& bytes, const LayerSpec& layer) {
                qkv_bias, qk_norm] = layer;
   // Layers without it keep the bytes that they had before there was one: a mark
   // that is no kind tells the others.
-  if (expert_latent_size > 0) AppendAll(bytes, kLatentMark, expert_latent_size);
+  if (expert_latent_size != 0)
+    AppendAll(bytes, kLatentMark, expert_latent_size);
   AppendAll(bytes, kind, hidden_size, mixer, no_mlp, num_heads, num_kv_heads,
             head_dim, value_head_dim, sliding_window, q_lora_rank, kv_lora_rank,
             rope_head_dim, mamba, ffn_hidden_size, gated_mlp, num_experts,
