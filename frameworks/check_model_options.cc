@@ -166,6 +166,7 @@ class ModelCheck {
                              arguments_.Int("ffn-hidden-size", default_ffn));
     TANGRAM_RETURN_IF_ERROR(CheckInt("moe-ffn-hidden-size", ffn));
     TANGRAM_RETURN_IF_ERROR(CheckInt("moe-shared-expert-intermediate-size", 0));
+    TANGRAM_RETURN_IF_ERROR(CheckInt("moe-latent-size", 0));
     TANGRAM_RETURN_IF_ERROR(CheckExpertCapacity());
     return CheckPattern(
         "moe-layer-freq", "1", [](int i, int every) { return i % every == 0; },

@@ -41,7 +41,7 @@ absl::Status CheckPipelines(const Framework& target,
 absl::StatusOr<FrameworkExport> WritePipelines(
     const Framework& target, const PlannedPipelines& planned) {
   TANGRAM_RETURN_IF_ERROR(CheckPipelines(target, planned));
-  if (!target.hybrids) TANGRAM_RETURN_IF_ERROR(RefuseHybrids(planned.model));
+  TANGRAM_RETURN_IF_ERROR(target.CheckLayers(planned.model));
   const std::vector<PipelineReplica>& pipelines = planned.plan.pipelines;
   for (size_t r = 0; r < pipelines.size(); ++r) {
     TANGRAM_RETURN_IF_ERROR(

@@ -23,8 +23,8 @@ absl::StatusOr<FrameworkExport> Write(const Framework& target,
                                       const PlannedTraining& planned) {
   TANGRAM_RETURN_IF_ERROR(ValidatePlan(planned.model, planned.cluster,
                                        planned.training, planned.plan));
-  if (!target.hybrids && !target.refuses_all) {
-    TANGRAM_RETURN_IF_ERROR(RefuseHybrids(planned.model));
+  if (!target.refuses_all) {
+    TANGRAM_RETURN_IF_ERROR(target.CheckLayers(planned.model));
   }
   TANGRAM_RETURN_IF_ERROR(RefuseMixedStages(planned.plan));
   Obstacles obstacles;

@@ -68,6 +68,7 @@ constexpr Framework kFrameworks[] = {
      .all_parallelizers = kAllLayerwise,
      .shared = Shared::kTpAndDp,
      .hybrids = true,
+     .latent_experts = true,
      .check = CheckForMegatron},
     {.name = "galvatron",
      .files = "JSON of Hetu-Galvatron",
@@ -180,9 +181,14 @@ std::vector<const Framework*> Filter(const Keep& keep) {
 
 }  // namespace
 
+absl::Status Framework::CheckLayers(const ModelSpec& model) const {
+  if (!hybrids) TANGRAM_RETURN_IF_ERROR(RefuseHybrids(model));
+  return latent_experts ? absl::OkStatus() : RefuseLatentExperts(model);
+}
+
 absl::Status Framework::CheckTraining(const ModelSpec& model,
                                       const TrainingOptions& training) const {
-  if (!hybrids) TANGRAM_RETURN_IF_ERROR(RefuseHybrids(model));
+  TANGRAM_RETURN_IF_ERROR(CheckLayers(model));
   return check == nullptr ? absl::OkStatus() : check(model, training);
 }
 

@@ -65,9 +65,13 @@ struct Framework {
   // Whether it trains models with Mamba layers, or with mixers and MLPs alone
   // in a layer. `check` says which.
   bool hybrids = false;
-  Check* check = nullptr;  // Null: it trains all other models.
+  bool latent_experts = false;  // It trains LayerSpec::expert_latent_size.
+  Check* check = nullptr;       // Null: it trains all other models.
   // How it trains where it is asked to train so; null: as it is asked.
   TrainingOptions (*train)(TrainingOptions training) = nullptr;
+
+  // Refuses layers of kinds that it lacks.
+  absl::Status CheckLayers(const ModelSpec& model) const;
 
   // kInvalidArgument says why it does not train that model in that way.
   absl::Status CheckTraining(const ModelSpec& model,

@@ -52,6 +52,18 @@ absl::Status RefuseHybrids(const ModelSpec& model) {
   return absl::OkStatus();
 }
 
+absl::Status RefuseLatentExperts(const ModelSpec& model) {
+  for (int l = 1; l + 1 < model.num_layers(); ++l) {
+    const LayerSpec& layer = model.layers[l];
+    if (layer.expert_latent_size == 0) continue;
+    return Refuse(absl::StrCat("model.layers[", l, "].expert_latent_size"),
+                  layer.expert_latent_size,
+                  "0, experts as wide as the layer; Megatron-LM alone runs "
+                  "others");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status RefuseWarmUp(const PipelinePlan& plan) {
   if (plan.warm_up_passes.empty()) return absl::OkStatus();
   return absl::UnimplementedError(

@@ -22,6 +22,10 @@ absl::Status RefuseOtherLibraries(const Cluster& cluster, const GpuId& first,
 // targets whose Framework::hybrids is not set have no such layers.
 absl::Status RefuseHybrids(const ModelSpec& model);
 
+// Refuses models whose experts have another width than their layer: targets
+// whose Framework::latent_experts is not set have none.
+absl::Status RefuseLatentExperts(const ModelSpec& model);
+
 absl::Status RefuseWarmUp(const PipelinePlan& plan);
 
 }  // namespace tangram

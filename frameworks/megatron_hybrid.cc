@@ -20,6 +20,7 @@ LayerSpec MixerOf(const LayerSpec& layer) {
   part.ffn_hidden_size = 0;
   part.num_experts = part.experts_per_token = 0;
   part.expert_ffn_hidden_size = part.shared_expert_ffn_hidden_size = 0;
+  part.expert_latent_size = 0;
   part.expert_capacity_factor = part.expert_group_tokens = 0;
   return part;
 }

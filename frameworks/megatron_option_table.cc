@@ -121,7 +121,7 @@ freeze-all-layers gdp-* heterogeneous-layers-config-encoded-json=
 heterogeneous-layers-config-path= hybrid-attention-ratio=
 hybrid-context-parallel hybrid-layer-pattern= hybrid-mlp-ratio=
 hybrid-override-pattern= is-hybrid-model linear-* lora-* mamba-* mhc-*
-model-parallel-size= moe-latent-size= moe-router-force-biased=
+model-parallel-size= moe-router-force-biased=
 moe-shared-expert-gate moe-use-upcycling mtp-num-layers=0
 num-mtp-predictor=0 peft-type= perform-rl-step phase-transition-iterations= retro-add-retriever skip-train
 spec+ step-batch-size-schedule= tensor-parallel-num-weight-shards=
@@ -188,7 +188,8 @@ moe-ffn-hidden-size= moe-flex-dispatcher-backend= moe-flex-dispatcher-num-sms=
 moe-grouped-gemm moe-hybridep-num-blocks-permute=
 moe-hybridep-num-blocks-unpermute= moe-hybridep-num-sms-preprocessing=
 moe-hybridep-num-sms= moe-hybridep-pad-uneven-dispatch-inputs moe-layer-freq=
-moe-layer-recompute moe-mlp-glu-interleave-size= moe-ncclep-zero-copy
+moe-latent-size= moe-layer-recompute moe-mlp-glu-interleave-size=
+moe-ncclep-zero-copy
 moe-pad-expert-input-to-capacity moe-pad-experts-for-cuda-graph-inference
 moe-paged-stash moe-paged-stash-buffer-size-factor-cpu=
 moe-paged-stash-buffer-size-factor-cuda= moe-paged-stash-page-size=

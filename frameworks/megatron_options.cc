@@ -37,6 +37,7 @@ LayerSpec CommonPart(LayerSpec layer) {
   layer.experts_per_token = 0;
   layer.expert_ffn_hidden_size = 0;
   layer.shared_expert_ffn_hidden_size = 0;
+  layer.expert_latent_size = 0;
   layer.expert_capacity_factor = 0;
   layer.expert_group_tokens = 0;
   return layer;
@@ -144,6 +145,9 @@ void AddExperts(const ModelSpec& model, const LayerKinds& kinds,
   if (moe.shared_expert_ffn_hidden_size > 0) {
     options.Add("moe_shared_expert_intermediate_size",
                 moe.shared_expert_ffn_hidden_size);
+  }
+  if (moe.expert_latent_size > 0) {
+    options.Add("moe_latent_size", moe.expert_latent_size);
   }
   if (kinds.dense != nullptr && !model.is_hybrid()) {
     options.Add("moe_layer_freq", LayerPattern(model, [](const LayerSpec& l) {

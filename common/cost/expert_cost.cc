@@ -34,7 +34,7 @@ double ExchangeSeconds(const LayerScope& scope) {
   const CommGroup& group = scope.ep_group;
   const StageWiring& wiring = scope.environment.wiring;
   const double bytes = RoutedLoad(scope) * scope.tokens * scope.element_bytes *
-                       scope.layer.hidden_size / scope.residual_tp;
+                       scope.layer.expert_width() / scope.residual_tp;
   // Slots are sent one by one, with the tokens in them.
   const bool has_slots = scope.layer.expert_group_tokens > 0;
   if (group.size <= group.ranks_per_node || has_slots) {
@@ -57,7 +57,7 @@ double ExchangeSeconds(const LayerScope& scope) {
 double RoutedGatherSeconds(const LayerScope& scope) {
   if (scope.residual_tp == 1) return 0;
   const double bytes = RoutedLoad(scope) * scope.tokens * scope.element_bytes *
-                       scope.layer.hidden_size;
+                       scope.layer.expert_width();
   return AllGatherSeconds(bytes, scope.tp_group, scope.environment.wiring);
 }
 
@@ -66,7 +66,7 @@ double RoutedGatherSeconds(const LayerScope& scope) {
 double TokenReduceSeconds(const LayerScope& scope) {
   if (scope.residual_tp > 1) return 0;
   const double bytes =
-      scope.tokens * scope.element_bytes * scope.layer.hidden_size;
+      scope.tokens * scope.element_bytes * scope.layer.expert_width();
   return AllReduceSeconds(bytes, scope.tp_group, scope.environment.wiring);
 }
 
@@ -87,13 +87,13 @@ double GroupTokens(const LayerScope& scope) {
 
 // Returns the time of the products with one-hot matrices that bring tokens to
 // the slots of experts, or back: for each group of S tokens
-//   (slots · S x S) (S x h),
+//   (slots · S x S) (S x w), w the width of a routed token,
 // as in GShard's Algorithm 2.
 double OneHotSeconds(const LayerScope& scope) {
   const double group = GroupTokens(scope);
   return GemmSeconds({.m = SlotsPerToken(scope.layer) * group,
                       .k = group,
-                      .n = 1.0 * scope.layer.hidden_size,
+                      .n = 1.0 * scope.layer.expert_width(),
                       .count = RoutedTokens(scope) / group},
                      scope.element_bytes, scope.rates);
 }
@@ -109,16 +109,36 @@ double OneHotBytes(const LayerScope& scope) {
 // the other tokens of their experts: half of that counts, as Megatron-Core does
 // it in a pass of its own and DeepEP while it receives.
 double SortSeconds(const LayerScope& scope) {
-  const double h = scope.layer.hidden_size;
+  const double width = scope.layer.expert_width();
   const double k = scope.layer.experts_per_token;
   return PassSeconds(
-      scope.element_bytes * RoutedTokens(scope) * h * (1 + 2 * k), scope.rates);
+      scope.element_bytes * RoutedTokens(scope) * width * (1 + 2 * k),
+      scope.rates);
+}
+
+// Adds the projection of tokens to the width of the experts, or that back. As
+// in Megatron-Core, each tp rank holds both in full.
+void AddLatentProjection(const LayerScope& scope, OpKind op,
+                         OperatorWork& work) {
+  const LayerSpec& layer = scope.layer;
+  if (layer.expert_latent_size == 0) return;
+  const bool back = op == OpKind::kExpertCombine;
+  const double in = back ? layer.expert_latent_size : layer.hidden_size;
+  const double out = back ? layer.hidden_size : layer.expert_latent_size;
+  const double product_s =
+      GemmSeconds({.m = RoutedTokens(scope), .k = in, .n = out},
+                  scope.element_bytes, scope.rates);
+  work.forward_compute_s += product_s;
+  work.backward_compute_s += 2 * product_s;
+  work.parameters += LatentParameters(layer, op);
+  // The router keeps the input of the first.
+  if (back) work.kept_bytes += scope.element_bytes * RoutedTokens(scope) * in;
 }
 
 }  // namespace
 
-// The router's product runs in full on each rank's tokens. The shared experts
-// are a dense MLP.
+// The router's product runs in full on each rank's tokens, and so does the
+// projection to the width of the experts. The shared experts are a dense MLP.
 OperatorWork RouterWork(const LayerScope& scope) {
   const LayerSpec& layer = scope.layer;
   const double h = layer.hidden_size;
@@ -130,6 +150,7 @@ OperatorWork RouterWork(const LayerScope& scope) {
                              e, scope.rates));
   work.parameters = h * layer.num_experts;
   work.keeps_input = true;
+  AddLatentProjection(scope, OpKind::kRouter, work);
   const double shared = layer.shared_expert_ffn_hidden_size;
   if (shared == 0) return work;
   const double width = shared / scope.tp;
@@ -141,7 +162,7 @@ OperatorWork RouterWork(const LayerScope& scope) {
   work.backward_compute_s += 2 * products_s;
   work.parameters +=
       (ParameterCount(layer, OpKind::kRouter) - work.parameters) / scope.tp;
-  work.kept_bytes = e * scope.tokens * (up + width);
+  work.kept_bytes += e * scope.tokens * (up + width);
   AddActivation(scope, scope.tokens, width, work);
   AddColumnParallelComm(scope, work);
   AddRowParallelComm(scope, work);
@@ -176,12 +197,12 @@ OperatorWork ExpertProjectionWork(const LayerScope& scope, OpKind op) {
   const double experts = ExpertsOnGpu(scope);
   const double width = layer.expert_ffn_hidden_size / scope.tp;
   Gemm gemm = {.m = scope.tokens * RoutedLoad(scope) / experts,
-               .k = 1.0 * layer.hidden_size,
+               .k = 1.0 * layer.expert_width(),
                .n = layer.gated_mlp ? 2 * width : width,
                .count = experts};
   if (op == OpKind::kExpertDown) {
     gemm.k = width;
-    gemm.n = layer.hidden_size;
+    gemm.n = layer.expert_width();
   }
   OperatorWork work = MatmulWork(
       GemmSeconds(gemm, scope.element_bytes, scope.rates) / kGroupedShare);
@@ -201,22 +222,19 @@ OperatorWork ExpertProjectionWork(const LayerScope& scope, OpKind op) {
 
 // As in Megatron-Core, tokens were weighted by the router's choice before the
 // last product, so combine keeps nothing. One-hot matrices that carry the
-// weights are kept, and get gradients of their own.
+// weights are kept, and get gradients of their own. The sum of a token's copies
+// is projected back to the width of the layer.
 OperatorWork ExpertCombineWork(const LayerScope& scope) {
   const double exchange_s = ExchangeSeconds(scope) + RoutedGatherSeconds(scope);
-  if (scope.layer.expert_group_tokens > 0) {
-    const double product_s = OneHotSeconds(scope);
-    return {.forward_compute_s = product_s,
-            .backward_compute_s = 2 * product_s,
-            .forward_comm_s = exchange_s + TokenReduceSeconds(scope),
-            .backward_comm_s = exchange_s,
-            .kept_bytes = OneHotBytes(scope)};
-  }
-  const double pass_s = SortSeconds(scope);
-  return {.forward_compute_s = pass_s,
-          .backward_compute_s = 2 * pass_s,
-          .forward_comm_s = exchange_s + TokenReduceSeconds(scope),
-          .backward_comm_s = exchange_s};
+  const bool one_hot = scope.layer.expert_group_tokens > 0;
+  const double order_s = one_hot ? OneHotSeconds(scope) : SortSeconds(scope);
+  OperatorWork work = {.forward_compute_s = order_s,
+                       .backward_compute_s = 2 * order_s,
+                       .forward_comm_s = exchange_s + TokenReduceSeconds(scope),
+                       .backward_comm_s = exchange_s};
+  if (one_hot) work.kept_bytes = OneHotBytes(scope);
+  AddLatentProjection(scope, OpKind::kExpertCombine, work);
+  return work;
 }
 
 }  // namespace tangram

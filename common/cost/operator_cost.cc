@@ -144,6 +144,9 @@ double KernelCount(const LayerScope& scope, OpKind op) {
   // Megatron-LM's loss is some twenty element-wise kernels beside the product.
   const double head_kernels = scope.environment.training.fused_loss ? 8 : 24;
   constexpr double kKernelsPerExpert = 3;
+  constexpr double kProjectionKernels = 4;
+  const double latent_kernels =
+      scope.layer.expert_latent_size > 0 ? kProjectionKernels : 0;
   // Mamba-2's scan is a kernel each for decay, chunk states, their recurrence,
   // scores and outputs, with transposes around them. Mamba's is one kernel.
   const double scan_kernels = scope.layer.mixer == MixerKind::kMamba2 ? 8 : 3;
@@ -159,15 +162,16 @@ double KernelCount(const LayerScope& scope, OpKind op) {
       return scan_kernels;
     case OpKind::kMambaStepProjection:
       return kStepKernels;
-    case OpKind::kRouter:
     case OpKind::kExpertDispatch:
-    case OpKind::kExpertCombine:
       return kMoeKernels;
+    case OpKind::kRouter:
+    case OpKind::kExpertCombine:
+      return kMoeKernels + latent_kernels;
     case OpKind::kExpertUp:
     case OpKind::kExpertDown:
       return 4 + kKernelsPerExpert * ExpertsOnGpu(scope);
     default:
-      return IsProjection(op) ? 4 : 2;
+      return IsProjection(op) ? kProjectionKernels : 2;
   }
 }
 

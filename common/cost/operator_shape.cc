@@ -35,6 +35,7 @@ double KeyValueTp(const LayerScope& scope, double tp) {
 double InputElements(const LayerSpec& layer, OpKind op) {
   const double h = layer.hidden_size;
   const double k = layer.experts_per_token;
+  const double width = layer.expert_width();
   switch (op) {
     case OpKind::kEmbedding:
       return 0;
@@ -44,7 +45,6 @@ double InputElements(const LayerSpec& layer, OpKind op) {
     case OpKind::kMlpNorm:
     case OpKind::kMlpUp:
     case OpKind::kRouter:
-    case OpKind::kExpertDispatch:
     case OpKind::kMlpResidual:
     case OpKind::kFinalNorm:
     case OpKind::kHead:
@@ -60,9 +60,11 @@ double InputElements(const LayerSpec& layer, OpKind op) {
       return MlpMatrices(layer) * layer.ffn_hidden_size;
     case OpKind::kMlpDown:
       return layer.ffn_hidden_size;
+    case OpKind::kExpertDispatch:
+      return width;
     case OpKind::kExpertUp:
     case OpKind::kExpertCombine:
-      return k * h;
+      return k * width;
     case OpKind::kExpertActivation:
       return k * MlpMatrices(layer) * layer.expert_ffn_hidden_size;
     case OpKind::kExpertDown:

@@ -113,6 +113,7 @@ absl::Status CheckNoExperts(const LayerSpec& layer, absl::string_view reason) {
                 {"expert_ffn_hidden_size", 1.0 * layer.expert_ffn_hidden_size},
                 {"shared_expert_ffn_hidden_size",
                  1.0 * layer.shared_expert_ffn_hidden_size},
+                {"expert_latent_size", 1.0 * layer.expert_latent_size},
                 {"expert_capacity_factor", layer.expert_capacity_factor},
                 {"expert_group_tokens", 1.0 * layer.expert_group_tokens}};
   for (const auto& [field, value] : fields) {
@@ -158,6 +159,10 @@ absl::Status CheckMlp(const LayerSpec& layer) {
       CheckPositive("experts_per_token", layer.experts_per_token));
   TANGRAM_RETURN_IF_ERROR(
       CheckPositive("expert_ffn_hidden_size", layer.expert_ffn_hidden_size));
+  if (layer.expert_latent_size < 0) {
+    return FieldError("expert_latent_size", layer.expert_latent_size,
+                      "0 or a positive integer");
+  }
   TANGRAM_RETURN_IF_ERROR(CheckExpertCapacity(layer));
   if (layer.experts_per_token <= layer.num_experts) return absl::OkStatus();
   return FieldError("experts_per_token", layer.experts_per_token,

@@ -113,15 +113,16 @@ double OutputProjectionParameters(const LayerSpec& layer) {
 }
 
 // Parameters of the MLP's input matrix, or of both if the MLP is gated.
-double UpParameters(const LayerSpec& layer, double ffn) {
+// Tokens have `width` elements.
+double UpParameters(const LayerSpec& layer, double width, double ffn) {
   const double matrices = layer.gated_mlp ? 2 : 1;
-  return matrices * ffn * (layer.hidden_size + (layer.linear_bias ? 1 : 0));
+  return matrices * ffn * (width + (layer.linear_bias ? 1 : 0));
 }
 
 // Parameters of the MLP's output matrix.
-double DownParameters(const LayerSpec& layer, double ffn) {
+double DownParameters(const LayerSpec& layer, double width, double ffn) {
   if (ffn == 0) return 0;
-  return layer.hidden_size * (ffn + (layer.linear_bias ? 1 : 0));
+  return width * (ffn + (layer.linear_bias ? 1 : 0));
 }
 
 // Parameters of the operators of a Mamba mixer (mamba_simple.py and mamba2.py
@@ -290,11 +291,22 @@ Fingerprint FingerprintOf(const LayerSpec& layer) {
         .Add(mamba.dt_rank)
         .Add(mamba.inner_norms);
   }
+  // So are those of layers whose experts are as wide as themselves.
+  if (layer.expert_latent_size != 0) fingerprint.Add(layer.expert_latent_size);
   return fingerprint.Finish();
 }
 
 bool IsExpertOp(OpKind op) {
   return op == OpKind::kExpertUp || op == OpKind::kExpertDown;
+}
+
+double LatentParameters(const LayerSpec& layer, OpKind op) {
+  const double h = layer.hidden_size;
+  const double l = layer.expert_latent_size;
+  if (l == 0) return 0;
+  const double bias = layer.linear_bias ? 1 : 0;
+  if (op == OpKind::kRouter) return l * (h + bias);
+  return op == OpKind::kExpertCombine ? h * (l + bias) : 0;
 }
 
 double ParameterCount(const LayerSpec& layer, OpKind op) {
@@ -313,19 +325,21 @@ double ParameterCount(const LayerSpec& layer, OpKind op) {
     case OpKind::kOutputProjection:
       return OutputProjectionParameters(layer);
     case OpKind::kMlpUp:
-      return UpParameters(layer, layer.ffn_hidden_size);
+      return UpParameters(layer, h, layer.ffn_hidden_size);
     case OpKind::kMlpDown:
-      return DownParameters(layer, layer.ffn_hidden_size);
+      return DownParameters(layer, h, layer.ffn_hidden_size);
     case OpKind::kRouter:
       // The shared experts are dense and run beside the router.
-      return h * layer.num_experts + UpParameters(layer, shared) +
-             DownParameters(layer, shared);
+      return h * layer.num_experts + UpParameters(layer, h, shared) +
+             DownParameters(layer, h, shared) + LatentParameters(layer, op);
     case OpKind::kExpertUp:
-      return layer.num_experts *
-             UpParameters(layer, layer.expert_ffn_hidden_size);
+      return layer.num_experts * UpParameters(layer, layer.expert_width(),
+                                              layer.expert_ffn_hidden_size);
     case OpKind::kExpertDown:
-      return layer.num_experts *
-             DownParameters(layer, layer.expert_ffn_hidden_size);
+      return layer.num_experts * DownParameters(layer, layer.expert_width(),
+                                                layer.expert_ffn_hidden_size);
+    case OpKind::kExpertCombine:
+      return LatentParameters(layer, op);
     case OpKind::kHead:
       return h * layer.vocab_size;
     case OpKind::kMambaInProjection:
@@ -340,7 +354,6 @@ double ParameterCount(const LayerSpec& layer, OpKind op) {
     case OpKind::kMlpActivation:
     case OpKind::kExpertDispatch:
     case OpKind::kExpertActivation:
-    case OpKind::kExpertCombine:
     case OpKind::kMlpResidual:
     case OpKind::kMambaResidual:
       return 0;

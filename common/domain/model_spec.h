@@ -82,6 +82,11 @@ struct LayerSpec {
   int experts_per_token = 0;
   int expert_ffn_hidden_size = 0;
   int shared_expert_ffn_hidden_size = 0;
+  // Width of the tokens that routed experts read and write (LatentMoE, Nemotron
+  // 3): a projection takes tokens there before they are sent, another the sum
+  // of what experts made of them back. Router and shared experts are as wide as
+  // the layer. 0: so are all experts, without projections.
+  int expert_latent_size = 0;
   // Every expert computes this many times its mean number of tokens: its empty
   // slots too, and no more (GShard, 2006.16668). At least 1; 0: dropless, each
   // expert computes the tokens routed to it.
@@ -102,6 +107,10 @@ struct LayerSpec {
   bool qk_norm = false;   // Norms on queries and keys (Qwen3).
 
   bool is_moe() const { return num_experts > 0; }
+  // Elements of a token that a routed expert reads and writes.
+  int expert_width() const {
+    return expert_latent_size > 0 ? expert_latent_size : hidden_size;
+  }
   bool is_mamba() const { return IsMamba(mixer); }
   // Whether the layer is attention with an MLP or experts after it, as in a
   // plain transformer, or an embedding or head.
@@ -184,6 +193,10 @@ Fingerprint FingerprintOf(const LayerSpec& layer);
 // tied head counts its matrix too: a pipeline stage without the embedding
 // stores a copy.
 double ParameterCount(const LayerSpec& layer, OpKind op);
+
+// Returns those of the projection of tokens to the width of the experts, which
+// runs beside the router, or of the one back, after the tokens are combined.
+double LatentParameters(const LayerSpec& layer, OpKind op);
 
 // Returns whether the operator's parameters belong to experts, so that expert
 // parallelism shards them.

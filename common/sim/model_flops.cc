@@ -20,6 +20,7 @@ double WeightsPerToken(const LayerSpec& layer, OpKind op) {
     case OpKind::kMlpUp:
     case OpKind::kMlpDown:
     case OpKind::kRouter:
+    case OpKind::kExpertCombine:  // The projection back from a latent.
     case OpKind::kHead:
       return ParameterCount(layer, op);
     case OpKind::kExpertUp:
@@ -34,7 +35,6 @@ double WeightsPerToken(const LayerSpec& layer, OpKind op) {
     case OpKind::kMlpActivation:
     case OpKind::kExpertDispatch:
     case OpKind::kExpertActivation:
-    case OpKind::kExpertCombine:
     case OpKind::kMlpResidual:
     case OpKind::kFinalNorm:
       return 0;

@@ -296,6 +296,9 @@ v1::LayerSpec ToProto(const LayerSpec& layer) {
     message.set_mixer(ToProto(layer.mixer));
   }
   if (layer.no_mlp) message.set_no_mlp(true);
+  if (layer.expert_latent_size > 0) {
+    message.set_expert_latent_size(layer.expert_latent_size);
+  }
   if (layer.mamba != MambaDimensions()) {
     *message.mutable_mamba() = ToProto(layer.mamba);
   }
@@ -367,6 +370,8 @@ absl::StatusOr<LayerSpec> FromProto(const v1::LayerSpec& message) {
        &LayerSpec::expert_ffn_hidden_size, kMaxFfnHiddenSize},
       {"shared_expert_ffn_hidden_size", message.shared_expert_ffn_hidden_size(),
        &LayerSpec::shared_expert_ffn_hidden_size, kMaxFfnHiddenSize},
+      {"expert_latent_size", message.expert_latent_size(),
+       &LayerSpec::expert_latent_size, kMaxHiddenSize},
       {"expert_group_tokens", message.expert_group_tokens(),
        &LayerSpec::expert_group_tokens, kMaxPositions},
       {"vocab_size", message.vocab_size(), &LayerSpec::vocab_size,

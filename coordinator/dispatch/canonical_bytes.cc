@@ -93,15 +93,21 @@ void Append(std::string& bytes, const MambaDimensions& mamba) {
             dt_rank, inner_norms);
 }
 
+constexpr int32_t kLatentMark = -1;
+
 void Append(std::string& bytes, const LayerSpec& layer) {
   const auto& [kind, hidden_size, mixer, no_mlp, num_heads, num_kv_heads,
                head_dim, value_head_dim, sliding_window, q_lora_rank,
                kv_lora_rank, rope_head_dim, mamba, ffn_hidden_size, gated_mlp,
                num_experts, experts_per_token, expert_ffn_hidden_size,
-               shared_expert_ffn_hidden_size, expert_capacity_factor,
-               expert_group_tokens, vocab_size, max_position_embeddings,
-               tied_embeddings, linear_bias, norm_bias, qkv_bias, qk_norm] =
-      layer;
+               shared_expert_ffn_hidden_size, expert_latent_size,
+               expert_capacity_factor, expert_group_tokens, vocab_size,
+               max_position_embeddings, tied_embeddings, linear_bias, norm_bias,
+               qkv_bias, qk_norm] = layer;
+  // Layers without it keep the bytes that they had before there was one: a mark
+  // that is no kind tells the others.
+  if (expert_latent_size != 0)
+    AppendAll(bytes, kLatentMark, expert_latent_size);
   AppendAll(bytes, kind, hidden_size, mixer, no_mlp, num_heads, num_kv_heads,
             head_dim, value_head_dim, sliding_window, q_lora_rank, kv_lora_rank,
             rope_head_dim, mamba, ffn_hidden_size, gated_mlp, num_experts,

@@ -83,6 +83,11 @@ absl::Status ReadSizes(const ConfigField& root, const HfFamily& family,
         RequireInt(root, as_dense ? "intermediate_size" : kWidth[0],
                    kMaxFfnHiddenSize));
   }
+  if (family.latent_experts) {
+    TANGRAM_ASSIGN_OR_RETURN(
+        experts.latent_size,
+        ReadInt(root, "moe_latent_size", 0, 0, kMaxHiddenSize));
+  }
   return ReadSharedWidth(root, family, experts);
 }
 
@@ -230,6 +235,7 @@ void HfExperts::AddTo(LayerSpec& layer) const {
   layer.experts_per_token = experts_per_token;
   layer.expert_ffn_hidden_size = ffn_hidden_size;
   layer.shared_expert_ffn_hidden_size = shared_ffn_hidden_size;
+  layer.expert_latent_size = latent_size;
 }
 
 absl::StatusOr<HfExperts> ReadHfExperts(const ConfigField& root,

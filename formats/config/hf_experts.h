@@ -16,6 +16,7 @@ struct HfExperts {
   int experts_per_token = 0;
   int ffn_hidden_size = 0;         // Width of each expert's MLP.
   int shared_ffn_hidden_size = 0;  // Width of the shared expert; 0: none.
+  int latent_size = 0;             // Width of routed tokens; 0: the layer's.
   std::vector<bool> is_moe_layer;  // One for each layer.
 
   // Sets the experts of `layer`, a layer that has them.

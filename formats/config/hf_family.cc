@@ -257,9 +257,7 @@ absl::StatusOr<HfFoundFamily> FindFamily(const ConfigField& text,
   const HfFamily* const known = KnownFamily(type, classes);
   TANGRAM_RETURN_IF_ERROR(
       CheckHfClasses(text, classes, known == nullptr ? "" : known->model_type));
-  TANGRAM_RETURN_IF_ERROR(
-      CheckHfModelled(text, file, type,
-                      known != nullptr && known->hybrid != HybridRule::kNone));
+  TANGRAM_RETURN_IF_ERROR(CheckHfModelled(text, file, type, known));
   if (known != nullptr) return {{*known, ""}};
   const absl::string_view nearest = NearestFamily(text);
   const std::string reason = ReasonNotPlain(text);

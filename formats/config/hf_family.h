@@ -110,6 +110,8 @@ struct HfFamily {
                                     // one (Llama 4).
   bool dense_beside_experts = false;  // The dense MLP runs beside the experts
                                       // (Gemma 4).
+  bool latent_experts = false;  // moe_latent_size may be the width of routed
+                                // experts (Nemotron 3).
 
   // Layers with Mamba.
   HybridRule hybrid = HybridRule::kNone;

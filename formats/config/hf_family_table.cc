@@ -176,6 +176,7 @@ constexpr HfFamily kBamba = {.model_type = "bamba",
 // A layer is a mixer, an MLP or experts.
 constexpr HfFamily kNemotronH = {.model_type = "nemotron_h",
                                  .needs_kv_heads = true,
+                                 .latent_experts = true,
                                  .hybrid = HybridRule::kPattern,
                                  .mamba2 = true,
                                  .mamba_state_size = 128,

@@ -34,7 +34,8 @@ constexpr char kDraft[] =
 constexpr char kLinearAttention[] =
     "linear attention of this kind is not modelled";
 constexpr char kLatentExperts[] =
-    "experts of another width than the layer are not modelled";
+    "experts of another width than the layer, in a family that is not known "
+    "to have them, are not modelled";
 
 // Types of models, and those that begin with a name that ends in '*'.
 constexpr struct {
@@ -107,9 +108,9 @@ constexpr struct {
     {"linear_attn_config", kRecurrent, "deepseek_v3"},
     {"mamba_d_state", kStateSpace, "bamba"},
     {"mamba_num_heads", kStateSpace, "nemotron_h"},
-    {"moe_latent_size", kLatentExperts, "deepseek_v3"},
+    {"moe_latent_size", kLatentExperts, "nemotron_h"},
     {"num_kv_shared_layers", kPerLayer, "gemma3_text"},
-    {"routed_expert_hidden_size", kLatentExperts, "deepseek_v3"},
+    {"routed_expert_hidden_size", kLatentExperts, "nemotron_h"},
     {"ssm_state_size", kStateSpace, "nemotron_h"},
     {"use_double_wide_mlp", kPerLayer, "gemma3_text"},
 };
@@ -123,6 +124,14 @@ bool Matches(absl::string_view pattern, absl::string_view type) {
   return absl::EndsWith(pattern, "*")
              ? absl::StartsWith(type, pattern.substr(0, pattern.size() - 1))
              : type == pattern;
+}
+
+// Whether the family says of such layers how they are read.
+bool Reads(const HfFamily* family, const char* reason,
+           absl::string_view field) {
+  if (family == nullptr) return false;
+  if (reason == kStateSpace) return family->hybrid != HybridRule::kNone;
+  return family->latent_experts && field == "moe_latent_size";
 }
 
 bool IsSet(const ConfigField& field) {
@@ -161,7 +170,7 @@ absl::Status CheckHfClasses(const ConfigField& text,
 }
 
 absl::Status CheckHfModelled(const ConfigField& text, const ConfigField& file,
-                             absl::string_view type, bool reads_mamba) {
+                             absl::string_view type, const HfFamily* family) {
   for (const auto& refused : kRefusedTypes) {
     if (Matches(refused.type, type)) {
       return RefuseHf(text, refused.reason, refused.nearest);
@@ -169,7 +178,7 @@ absl::Status CheckHfModelled(const ConfigField& text, const ConfigField& file,
   }
   for (const ConfigField* root : {&text, &file}) {
     for (const auto& refused : kRefusedFields) {
-      if (reads_mamba && refused.reason == kStateSpace) continue;
+      if (Reads(family, refused.reason, refused.field)) continue;
       const std::optional<ConfigField> field = root->Find(refused.field);
       if (field.has_value() && IsSet(*field)) {
         return RefuseHf(*root, refused.reason, refused.nearest);

@@ -35,7 +35,8 @@ constexpr LayerNumber kExpertNumbers[] = {
      kMaxFfnHiddenSize},
     {"shared_ffn_hidden_size", &LayerSpec::shared_expert_ffn_hidden_size, 0,
      kMaxFfnHiddenSize},
-    {"group_tokens", &LayerSpec::expert_group_tokens, 0, kMaxPositions}};
+    {"group_tokens", &LayerSpec::expert_group_tokens, 0, kMaxPositions},
+    {"latent_size", &LayerSpec::expert_latent_size, 0, kMaxHiddenSize}};
 constexpr absl::string_view kCapacity = "capacity_factor";
 constexpr std::pair<absl::string_view, bool LayerSpec::*> kLayerFlags[] = {
     {"qk_norm", &LayerSpec::qk_norm}};
@@ -167,8 +168,12 @@ nlohmann::ordered_json OverrideJson(const LayerSpec& most,
   nlohmann::ordered_json experts;
   bool differs = !base.is_moe();
   for (const LayerNumber& number : kExpertNumbers) {
-    experts[std::string(number.key)] = layer.*number.member;
-    differs |= layer.*number.member != base.*number.member;
+    const int value = layer.*number.member;
+    differs |= value != base.*number.member;
+    // Few models have it.
+    const bool latent = number.member == &LayerSpec::expert_latent_size;
+    if (latent && value == 0 && value == base.*number.member) continue;
+    experts[std::string(number.key)] = value;
   }
   if (layer.expert_capacity_factor > 0) {
     experts[std::string(kCapacity)] = layer.expert_capacity_factor;

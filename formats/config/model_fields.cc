@@ -94,7 +94,8 @@ absl::StatusOr<Experts> ReadExperts(const ConfigField& field,
                                     const LayerSpec& layer) {
   TANGRAM_RETURN_IF_ERROR(field.CheckKeys(
       {"count", "per_token", "ffn_hidden_size", "shared_ffn_hidden_size",
-       "capacity_factor", "group_tokens", "first_layer", "every"}));
+       "latent_size", "capacity_factor", "group_tokens", "first_layer",
+       "every"}));
   Experts experts{.layer = layer};
   LayerSpec& moe = experts.layer;
   TANGRAM_ASSIGN_OR_RETURN(moe.num_experts,
@@ -107,6 +108,8 @@ absl::StatusOr<Experts> ReadExperts(const ConfigField& field,
   TANGRAM_ASSIGN_OR_RETURN(
       moe.shared_expert_ffn_hidden_size,
       ReadInt(field, "shared_ffn_hidden_size", 0, 0, kMaxFfnHiddenSize));
+  TANGRAM_ASSIGN_OR_RETURN(moe.expert_latent_size,
+                           ReadInt(field, "latent_size", 0, 0, kMaxHiddenSize));
   if (const auto factor = field.Find("capacity_factor"); factor.has_value()) {
     TANGRAM_ASSIGN_OR_RETURN(moe.expert_capacity_factor,
                              factor->AsNumber(0, kMaxExpertCapacityFactor));

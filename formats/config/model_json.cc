@@ -44,6 +44,9 @@ void AddExperts(const ModelSpec& model, Json& json) {
       {"shared_ffn_hidden_size", layer.shared_expert_ffn_hidden_size},
       {"first_layer", pattern->first},
       {"every", pattern->every}};
+  if (layer.expert_latent_size > 0) {
+    json["experts"]["latent_size"] = layer.expert_latent_size;
+  }
   if (layer.expert_capacity_factor > 0) {
     json["experts"]["capacity_factor"] = layer.expert_capacity_factor;
     json["experts"]["group_tokens"] = layer.expert_group_tokens;
@@ -73,6 +76,7 @@ LayerSpec WithMixerAlone(LayerSpec layer) {
   layer.ffn_hidden_size = 0;
   layer.num_experts = layer.experts_per_token = 0;
   layer.expert_ffn_hidden_size = layer.shared_expert_ffn_hidden_size = 0;
+  layer.expert_latent_size = 0;
   layer.expert_capacity_factor = layer.expert_group_tokens = 0;
   return layer;
 }

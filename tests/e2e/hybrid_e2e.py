@@ -71,6 +71,23 @@ class Hybrid(harness.Folder):
                                 "--runtime", "torchtitan").stdout
         self.assertIn("a Mamba mixer; expected attention", " ".join(said.split()))
 
+    def test_experts_of_another_width_go_to_megatron(self):
+        self.write("latent.json", {**NEMOTRON, "moe_latent_size": 256,
+                                   "num_nextn_predict_layers": 1})
+        said = " ".join(self.tangram("import", "model", "latent.json", "-o",
+                                     "latent.yaml").split())
+        self.assertIn("multi-token prediction modules", said)
+        self.assertIn("latent_size: 256", self.read("latent.yaml"))
+        self.tangram("plan", *JOB, "--model", "latent.json", "--runtime", "megatron",
+                     "--quiet", "--output", "plan.json")
+        types = json.loads(self.read("plan.json"))["model"]["layer_types"]
+        self.assertEqual([layer["expert_latent_size"] for layer in types
+                          if "expert_latent_size" in layer], [256])
+        self.assertIn("iteration", self.tangram("evaluate", "plan.json"))
+        self.tangram("export", "plan.json", "--to", "megatron", "--allow-lossy", "-o",
+                     "out")
+        self.assertIn("--moe-latent-size 256", self.read("out/megatron.args"))
+
     def test_is_imported_as_a_model_file(self):
         yaml = self.tangram("import", "model", "nemotron.json", "-o", "model.yaml")
         self.assertIn("4 of Mamba", yaml)

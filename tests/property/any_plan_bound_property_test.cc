@@ -95,6 +95,7 @@ ModelSpec DrawModel(Draw& draw) {
   const bool window = draw.OneIn(4);
   const bool norms = draw.OneIn(4);
   const bool latent = draw.OneIn(5);
+  const bool narrow = draw.OneIn(2);  // Experts, if there are any.
   for (LayerSpec& layer : model.layers) {
     layer.tied_embeddings = tied;
     if (layer.kind != LayerKind::kTransformer) {
@@ -113,6 +114,7 @@ ModelSpec DrawModel(Draw& draw) {
     }
     if (window) layer.sliding_window = 100;
     if (layer.is_moe() && odd) layer.shared_expert_ffn_hidden_size = 296;
+    if (layer.is_moe() && narrow) layer.expert_latent_size = odd ? 252 : 256;
   }
   return model;
 }

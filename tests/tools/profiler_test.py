@@ -113,6 +113,17 @@ class WithTorchTest(ProfilerTest):
             self.assertEqual(run.returncode, 2)
             self.assertIn(message, run.stderr)
 
+    def test_models_that_it_cannot_run_are_refused(self):
+        for change, key in (
+                ({"sliding_window": 8}, "sliding_window"),
+                ({"experts": {**MIXED["experts"], "latent_size": 32}},
+                 "experts.latent_size")):
+            run = self.run_program(
+                "tangram_profile.py", "--out", "/dev/null",
+                *self.on_cpu([{**MIXED, **change}]))
+            self.assertEqual(run.returncode, 2)
+            self.assertIn(f"{key}: this program cannot run it", run.stderr)
+
     def test_a_profile_has_every_layer_and_operator(self):
         profile = self.profile(*self.on_cpu([DENSE, MIXED], "--gpu", "T4"))
         self.assertEqual(profile["tangram_profile"], 1)

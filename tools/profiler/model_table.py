@@ -60,6 +60,8 @@ class Model:
 
 def _parse(name, source):
     unknown = [key for key in _NOT_MEASURED if source.get(key)]
+    if (source.get("experts") or {}).get("latent_size"):
+        unknown.append("experts.latent_size")
     if unknown:
         raise ValueError(f"{name}: {unknown[0]}: this program cannot run it")
     try:

@@ -5,7 +5,7 @@ from unittest import mock
 
 import harness
 import random_plans
-from plans import DEEPSEEK, GSHARD, MIXTRAL, chain, degrees, model
+from plans import DEEPSEEK, GSHARD, LATENT, MIXTRAL, NEMOTRON, chain, degrees, model
 
 if harness.HAS_TORCH:
     import torch
@@ -77,6 +77,22 @@ class ExpertsTest(unittest.TestCase):
             {"plan": other["plan"], "num_microbatches": 3}]}
         data["training"]["global_batch_size"] = 14
         trains.right(self, data, steps=2)
+
+    def test_experts_of_another_width(self):
+        for alone in (degrees(tp=2), degrees(tp=2, sp=True), degrees(dp=2, ep=2, zero=1),
+                      degrees(tp=2, cp=2, dp=2, ep=4, sp=True, zero=3, fsep=True)):
+            for of in LATENT, NEMOTRON:
+                with self.subTest(str(alone), biases=of is LATENT):
+                    trains.right(self, chain([], [alone], of=model(**of), mask=0x1fff),
+                                 steps=2)
+
+    def test_a_cut_before_each_operator_of_experts_of_another_width(self):
+        for op in range(6, 13):
+            with self.subTest(op):
+                first = degrees(tp=2, dp=2, ep=2, sp=op % 2 == 1)
+                second = degrees(tp=2, cp=2, ep=2, sp=op % 2 == 0, fsep=True)
+                trains.right(self, chain([(1, op), (2, op)], [first, second, degrees()],
+                                         of=model(**LATENT), mask=0x1bff))
 
     def test_stages_between_dispatch_and_combine_alone(self):
         ends = [(1, 8), (1, 9), (1, 10), (1, 11)]

@@ -5,7 +5,7 @@ import math
 import unittest
 
 import harness
-from plans import DEEPSEEK, GPT, GSHARD, LLAMA, MIXTRAL, model
+from plans import DEEPSEEK, GPT, GSHARD, LATENT, LLAMA, MIXTRAL, model
 
 if harness.HAS_TORCH:
     from tangram_runner.model import Cut
@@ -52,6 +52,10 @@ class OperatorsTest(unittest.TestCase):
         self.assertEqual(self.elements(**DEEPSEEK)[6:],
                          [h + h, 2 * h + h, 2 * h + 3 * h, 2 * h + 3 * 2 * 32,
                           2 * h + 3 * 32, 2 * h + 3 * h, h + h])
+        # Between router and sum, copies are as wide as the experts, 24.
+        self.assertEqual(self.elements(**LATENT)[6:],
+                         [h + h, 2 * h + 24, 2 * h + 2 * 24, 2 * h + 2 * 32,
+                          2 * h + 2 * 32, 2 * h + 2 * 24, h + h])
 
     def parameters(self, **options):
         layers = layers_of(**options)
@@ -77,6 +81,10 @@ class OperatorsTest(unittest.TestCase):
         attention = gpt - f * (h + 1) - h * (f + 1)
         self.assertEqual(self.parameters(**GSHARD),
                          attention + h * 4 + 4 * (32 * (h + 1) + h * (32 + 1)))
+        # The experts are 24 wide, one shared expert of width 48 as wide as the layer.
+        self.assertEqual(self.parameters(**LATENT),
+                         attention + h * 4 + 4 * (32 * (24 + 1) + 24 * (32 + 1))
+                         + 24 * (h + 1) + h * (24 + 1) + 48 * (h + 1) + h * (48 + 1))
         self.assertEqual(self.parameters(**MIXTRAL) - llama + 3 * h * f,
                          h * 8 + 8 * 3 * h * 32)
         # As `latent`, with 12 elements of a head instead of 8.

@@ -263,6 +263,8 @@ class ReadPlanTest(unittest.TestCase):
              "expected 0, as the layer is EMBEDDING"),
             ("model.layer_types.1.shared_expert_ffn_hidden_size", 4, "model.layer_types[1]."
              "shared_expert_ffn_hidden_size: 4; expected 0, as num_experts is 0"),
+            ("model.layer_types.1.expert_latent_size", 4, "model.layer_types[1]."
+             "expert_latent_size: 4; expected 0, as num_experts is 0"),
             ("model.layer_types.1.num_kv_heads", 0, "model.layer_types[1]."
              "num_kv_heads: 0; expected an integer from 1 to 4096"),
             ("model.layers.1.count", 1e9, "model.layers[1].count: 1000000000.0; "
@@ -513,6 +515,12 @@ class TinyTest(unittest.TestCase):
                            microbatch=4)
         layer = tiny.tiny(plan_of(data)).layers[1]
         self.assertEqual((layer.num_experts, layer.experts_per_token), (4, 2))
+
+    def test_experts_of_another_width_keep_one(self):
+        data = plans.chain([], [degrees(dp=4, ep=4, fsep=True)], microbatch=4,
+                           of=plans.model(**plans.NEMOTRON))
+        layer = tiny.tiny(plan_of(data)).layers[1]
+        self.assertEqual((layer.hidden_size, layer.expert_latent_size), (16, 8))
 
     def test_every_degree_still_divides(self):
         for tp in 1, 2, 4, 8:

@@ -10,6 +10,10 @@ GSHARD = {**GPT, "ffn_hidden_size": 0, "num_experts": 4, "experts_per_token": 2,
 DEEPSEEK = {**MIXTRAL, "num_kv_heads": 8, "head_dim": 12, "q_lora_rank": 12,
             "kv_lora_rank": 16, "rope_head_dim": 4, "experts_per_token": 3,
             "shared_expert_ffn_hidden_size": 48}
+# Experts of another width than the layer, with all biases and without any.
+LATENT = {**GSHARD, "expert_latent_size": 24, "shared_expert_ffn_hidden_size": 48}
+NEMOTRON = {**MIXTRAL, "gated_mlp": False, "expert_latent_size": 16,
+            "shared_expert_ffn_hidden_size": 48}
 NUM_OPERATORS = {"EMBEDDING": 1, "TRANSFORMER": 10, "HEAD": 2}
 
 

@@ -346,6 +346,11 @@ class SupportTest(unittest.TestCase):
                      "which FSEP splits experts",
                      chain([], [degrees(dp=3, ep=3, fsep=True)], microbatch=3,
                            global_batch=9, of=model(**{**MIXTRAL, "num_experts": 6})))
+        self.refuses("stage 0: experts' latent size 28; expected a multiple of ep_degree, "
+                     "3, by which FSEP splits experts",
+                     chain([], [degrees(dp=3, ep=3, fsep=True)], microbatch=3,
+                           global_batch=9, of=model(**{**MIXTRAL, "num_experts": 6,
+                                                       "expert_latent_size": 28})))
 
 
 class CommandTest(unittest.TestCase):

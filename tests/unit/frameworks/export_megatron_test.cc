@@ -197,6 +197,20 @@ TEST(ExportMegatronTest, WritesAPatternOfLettersForHybrids) {
               HasSubstr("pretrain_hybrid.py"));
 }
 
+TEST(ExportMegatronTest, WritesTheWidthOfExperts) {
+  PlannedTraining planned = PlannedHybrid();
+  ASSERT_OK_AND_ASSIGN(const FrameworkExport plain, ExportMegatron(planned));
+  EXPECT_THAT(ContentOf(plain, "megatron.args"),
+              Not(HasSubstr("moe-latent-size")));
+  for (LayerSpec& layer : planned.model.layers) {
+    if (layer.is_moe()) layer.expert_latent_size = 512;
+  }
+  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported, ExportMegatron(planned));
+  EXPECT_THAT(exported.losses, IsEmpty());
+  EXPECT_THAT(ContentOf(exported, "megatron.args"),
+              HasSubstr("--moe-ffn-hidden-size 1024\n--moe-latent-size 512\n"));
+}
+
 TEST(ExportMegatronTest, CountsLettersToRecompute) {
   PlannedTraining planned = PlannedHybrid();
   // A mixer and an MLP in a layer are two letters.
@@ -259,6 +273,27 @@ TEST(ExportMegatronTest, RefusesAttentionThatItsHybridsLack) {
     }
     EXPECT_THAT(ExportMegatron(planned),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(what)));
+  }
+}
+
+TEST(ExportPlanTest, OtherTargetsRefuseExpertsOfAnotherWidth) {
+  PlannedTraining planned = TwoIslands();
+  for (LayerSpec& layer : planned.model.layers) {
+    if (layer.kind != LayerKind::kTransformer) continue;
+    layer.ffn_hidden_size = 0;
+    layer.num_experts = 8;
+    layer.experts_per_token = 2;
+    layer.expert_ffn_hidden_size = 1024;
+    layer.expert_latent_size = 512;
+  }
+  for (const char* const target :
+       {"flagscale", "aceso", "galvatron", "torchtitan", "alpa", "sailor",
+        "flashflex", "hetu"}) {
+    EXPECT_THAT(ExportPlan(target, planned),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("model.layers[1].expert_latent_size: 512; "
+                                   "expected 0, experts as wide as the layer")))
+        << target;
   }
 }
 

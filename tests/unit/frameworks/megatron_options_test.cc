@@ -127,6 +127,20 @@ TEST(MegatronOptionsTest, ReadsRecomputation) {
       });
 }
 
+TEST(MegatronOptionsTest, ReadsTheWidthOfExperts) {
+  testing::ImportBase base = MegatronMoeBase();
+  for (LayerSpec& layer : base.model.layers) {
+    if (layer.is_moe()) layer.expert_latent_size = 1024;
+  }
+  EXPECT_THAT(testing::ImportBaseFiles(base).status(),
+              testing::StatusIs(
+                  absl::StatusCode::kInvalidArgument,
+                  ::testing::HasSubstr("--moe-latent-size: missing; expected "
+                                       "1024, as in the model")));
+  testing::Apply({"", "--moe-latent-size 1024 "}, base);
+  EXPECT_THAT(testing::ImportBaseFiles(base), testing::IsOk());
+}
+
 TEST(MegatronOptionsTest, ReadsExperts) {
   ExpectOutcomes(
       MegatronMoeBase(),
@@ -150,6 +164,9 @@ TEST(MegatronOptionsTest, ReadsExperts) {
           {{{"", "--moe-shared-expert-intermediate-size 1024 "}},
            kFails,
            "--moe-shared-expert-intermediate-size: 1024; expected 0"},
+          {{{"", "--moe-latent-size 1024 "}},
+           kFails,
+           "--moe-latent-size: 1024; expected 0"},
           {{{"", "--moe-pad-expert-input-to-capacity "}},
            kFails,
            "--moe-pad-expert-input-to-capacity: "},

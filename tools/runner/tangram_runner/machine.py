@@ -206,4 +206,6 @@ def _model(layer, embedding, head):
         model["experts"] = {"count": layer.num_experts, "per_token": layer.experts_per_token,
                             "ffn_hidden_size": layer.expert_ffn_hidden_size,
                             "shared_ffn_hidden_size": layer.shared_expert_ffn_hidden_size}
+        if layer.expert_latent_size:
+            model["experts"]["latent_size"] = layer.expert_latent_size
     return model

@@ -31,6 +31,7 @@ class Layer:
     experts_per_token: int = 0
     expert_ffn_hidden_size: int = 0
     shared_expert_ffn_hidden_size: int = 0
+    expert_latent_size: int = 0
     expert_capacity_factor: float = 0
     expert_group_tokens: int = 0
     vocab_size: int = 0
@@ -53,6 +54,11 @@ class Layer:
     @property
     def is_transformer(self):
         return self.kind == "TRANSFORMER"
+
+    @property
+    def expert_width(self):
+        """Elements of a token that a routed expert reads and writes."""
+        return self.expert_latent_size or self.hidden_size
 
     @property
     def cached_heads(self):

@@ -22,13 +22,14 @@ LARGEST = {
     "experts_per_token": limits.MAX_EXPERTS,
     "expert_ffn_hidden_size": limits.MAX_HIDDEN_SIZE,
     "shared_expert_ffn_hidden_size": limits.MAX_HIDDEN_SIZE,
+    "expert_latent_size": limits.MAX_HIDDEN_SIZE,
     "expert_group_tokens": limits.MAX_POSITIONS,
     "vocab_size": limits.MAX_VOCABULARY,
     "max_position_embeddings": limits.MAX_POSITIONS,
 }
 EXPERT_FIELDS = ("num_experts", "experts_per_token", "expert_ffn_hidden_size",
-                 "shared_expert_ffn_hidden_size", "expert_capacity_factor",
-                 "expert_group_tokens")
+                 "shared_expert_ffn_hidden_size", "expert_latent_size",
+                 "expert_capacity_factor", "expert_group_tokens")
 # The runner does not run hybrid models, whose fields these are.
 HYBRID = ("mixer", "no_mlp", "mamba")
 SWITCHES = tuple(field.name for field in dataclasses.fields(Layer)

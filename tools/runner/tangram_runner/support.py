@@ -50,8 +50,9 @@ def _check_sizes(plan, stage, p, where):
         if layer.hidden_size % p.tp_y_degree:
             raise PlanError(where, f"hidden size {layer.hidden_size}",
                             f"a multiple of tp_y_degree, {p.tp_y_degree}")
-        if p.fsep and layer.num_experts and layer.hidden_size % p.ep_degree:
-            raise PlanError(where, f"hidden size {layer.hidden_size}", "a multiple of "
+        if p.fsep and layer.num_experts and layer.expert_width % p.ep_degree:
+            what = "experts' latent" if layer.expert_latent_size else "hidden"
+            raise PlanError(where, f"{what} size {layer.expert_width}", "a multiple of "
                             f"ep_degree, {p.ep_degree}, by which FSEP splits experts")
         if layer.is_transformer:
             shard(layer.cached_heads, p.tp_x_degree, 0)

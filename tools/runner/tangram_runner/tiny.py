@@ -91,7 +91,8 @@ def _tiny_layer(layer, tps, tp, ep, sequence, old_sequence):
             experts_per_token=min(layer.experts_per_token, max(1, experts // 2)),
             expert_ffn_hidden_size=at_least(LEAST_FFN // 2, tp),
             shared_expert_ffn_hidden_size=(layer.shared_expert_ffn_hidden_size
-                                           and at_least(LEAST_FFN // 2, tp)))
+                                           and at_least(LEAST_FFN // 2, tp)),
+            expert_latent_size=layer.expert_latent_size and at_least(LEAST_HIDDEN // 2, ep))
     return dataclasses.replace(layer, **changes)
 
 

@@ -43,5 +43,15 @@ TEST(BoundaryBytesTest, RoutedCopiesAndSharedOutputCross) {
   EXPECT_EQ(Bytes(layer, 6), 2 * kResidual);  // Before they have run.
 }
 
+TEST(BoundaryBytesTest, RoutedCopiesAreAsWideAsTheExperts) {
+  LayerSpec layer = TestMoeModel(1).layers[1];
+  layer.expert_latent_size = 256;
+  EXPECT_EQ(Bytes(layer, 6), 2 * kResidual);           // Router.
+  EXPECT_EQ(Bytes(layer, 7), (1 + 0.25) * kResidual);  // Dispatch.
+  EXPECT_EQ(Bytes(layer, 8), (1 + 0.5) * kResidual);   // Up.
+  EXPECT_EQ(Bytes(layer, 11), (1 + 0.5) * kResidual);  // Combine.
+  EXPECT_EQ(Bytes(layer, 12), 2 * kResidual);          // Residual.
+}
+
 }  // namespace
 }  // namespace tangram

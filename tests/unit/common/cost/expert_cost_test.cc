@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "common/cost/operator_cost.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
@@ -187,6 +189,88 @@ TEST_F(ExpertCostTest, GatedExpertsHaveThreeMatrices) {
   const OperatorCost gated = Estimate(OpKind::kExpertUp);
   EXPECT_DOUBLE_EQ(gated.forward_s, GroupedSeconds(2048, 8, 2 * 4096));
   EXPECT_DOUBLE_EQ(gated.expert_parameters, 2 * plain.expert_parameters);
+}
+
+// Products of 1,024 tokens, or `share` of them, of widths 1,024 and 256.
+double ProjectionSeconds(double share = 1) {
+  const double tokens = share * 1024;
+  return tokens * 2 * 1024 * 256 / 1e14 +
+         2 * (tokens * 1024 + 1024 * 256 + tokens * 256) / 1e12;
+}
+
+TEST_F(ExpertCostTest, ExpertsOfAnotherWidthComputeAndKeepIt) {
+  layer_.expert_latent_size = 256;
+  for (const OpKind op : {OpKind::kExpertUp, OpKind::kExpertDown}) {
+    const OperatorCost cost = Estimate(op);
+    // 2,048 tokens, as wide as a quarter of the hidden size.
+    const double bytes = 2 * (2048 * 256 + 8 * 256 * 4096 + 2048 * 4096);
+    EXPECT_DOUBLE_EQ(cost.forward_s,
+                     (2048. * 2 * 256 * 4096 / 1e14 + bytes / 1e12) / 0.85);
+    EXPECT_EQ(cost.expert_parameters, 8.0 * 256 * 4096);
+  }
+  EXPECT_EQ(Estimate(OpKind::kExpertUp).saved_bytes, 2.0 * 2048 * 256);
+}
+
+TEST_F(ExpertCostTest, TokensAreProjectedBesideTheRouterAndAfterTheSum) {
+  const OperatorCost router = Estimate(OpKind::kRouter);
+  layer_.expert_latent_size = 256;
+  const OperatorCost both = Estimate(OpKind::kRouter);
+  EXPECT_NEAR(both.forward_s - router.forward_s, ProjectionSeconds(), 1e-15);
+  EXPECT_NEAR(both.backward_s - router.backward_s, 2 * ProjectionSeconds(),
+              1e-15);
+  EXPECT_EQ(both.dense_parameters - router.dense_parameters, 1024 * 256);
+  EXPECT_EQ(both.saved_bytes, router.saved_bytes);  // The same input.
+
+  const OperatorCost combine = Estimate(OpKind::kExpertCombine);
+  // One pass over two copies of a token, one of which the receiver moves again.
+  const double sort_s = 2.0 * 1024 * 256 * 5 / 1e12;
+  EXPECT_NEAR(combine.forward_s, sort_s + ProjectionSeconds(), 1e-15);
+  EXPECT_NEAR(combine.backward_s, 2 * combine.forward_s, 1e-15);
+  EXPECT_EQ(combine.dense_parameters, 256 * 1024);
+  EXPECT_EQ(combine.expert_parameters, 0);
+  EXPECT_EQ(combine.saved_bytes, 2.0 * 1024 * 256);
+}
+
+TEST_F(ExpertCostTest, TensorParallelRanksHoldTheProjectionsInFull) {
+  layer_.shared_expert_ffn_hidden_size = 2048;
+  layer_.expert_latent_size = 256;
+  const StageParallelism tp = {.tp_degree = 4, .sequence_parallel = true};
+  EXPECT_EQ(Estimate(OpKind::kRouter, tp).dense_parameters,
+            1024 * 8 + 1024 * 256 + 2 * 1024 * 2048 / 4);
+  const OperatorCost combine = Estimate(OpKind::kExpertCombine, tp);
+  EXPECT_EQ(combine.dense_parameters, 256 * 1024);
+  EXPECT_EQ(combine.saved_bytes, 2.0 * 256 * 256);
+  EXPECT_NEAR(combine.forward_s - combine.forward_comm_s,
+              2.0 * 256 * 256 * 5 / 1e12 + ProjectionSeconds(0.25), 1e-15);
+}
+
+// All collectives of dispatch and combine carry tokens as wide as the experts.
+TEST_F(ExpertCostTest, CollectivesCarryTokensAsWideAsTheExperts) {
+  for (const StageParallelism& parallelism :
+       {kSpread, StageParallelism{.tp_degree = 4},
+        StageParallelism{.tp_degree = 4, .sequence_parallel = true},
+        StageParallelism{.dp_degree = 8, .ep_degree = 8}}) {
+    for (const OpKind op : {OpKind::kExpertDispatch, OpKind::kExpertCombine}) {
+      layer_.expert_latent_size = 0;
+      const OperatorCost wide = Estimate(op, parallelism);
+      layer_.expert_latent_size = 256;
+      const OperatorCost narrow = Estimate(op, parallelism);
+      EXPECT_DOUBLE_EQ(narrow.forward_comm_s, wide.forward_comm_s / 4);
+      EXPECT_DOUBLE_EQ(narrow.backward_comm_s, wide.backward_comm_s / 4);
+    }
+  }
+}
+
+TEST_F(ExpertCostTest, HostsIssueTheProjections) {
+  device_.efficiency.host_launch_s = 1e-5;
+  for (const auto& [op, kernels] :
+       {std::pair{OpKind::kRouter, 4}, std::pair{OpKind::kExpertDispatch, 0},
+        std::pair{OpKind::kExpertCombine, 4}}) {
+    layer_.expert_latent_size = 0;
+    const double without_s = Estimate(op).forward_host_s;
+    layer_.expert_latent_size = 256;
+    EXPECT_NEAR(Estimate(op).forward_host_s - without_s, kernels * 1e-5, 1e-12);
+  }
 }
 
 }  // namespace

@@ -140,6 +140,22 @@ TEST(ParameterCountTest, CountsSharedExpertsWithTheRouter) {
   EXPECT_EQ(ParameterCount(layer, OpKind::kRouter), 4096 * 8 + 3 * 4096 * 1000);
 }
 
+// The shared expert is as wide as the layer, the routed ones are not.
+TEST(ParameterCountTest, CountsExpertsOfAnotherWidthAndTheirProjections) {
+  LayerSpec layer = MixtralLayer();
+  layer.expert_latent_size = 1024;
+  layer.shared_expert_ffn_hidden_size = 1000;
+  EXPECT_EQ(ParameterCount(layer, OpKind::kRouter),
+            4096 * 8 + 3 * 4096 * 1000 + 4096 * 1024);
+  EXPECT_EQ(ParameterCount(layer, OpKind::kExpertUp), 8. * 2 * 1024 * 14336);
+  EXPECT_EQ(ParameterCount(layer, OpKind::kExpertDown), 8. * 1024 * 14336);
+  EXPECT_EQ(ParameterCount(layer, OpKind::kExpertCombine), 1024 * 4096);
+  layer.linear_bias = true;
+  EXPECT_EQ(ParameterCount(layer, OpKind::kExpertDown),
+            8. * 1024 * (14336 + 1));
+  EXPECT_EQ(ParameterCount(layer, OpKind::kExpertCombine), 4096 * (1024 + 1));
+}
+
 TEST(ParameterCountTest, CountsTheLatentsOfMultiHeadLatentAttention) {
   const LayerSpec layer = LatentAttentionLayer();
   // Queries: 7168 · 1536 down, norm 1536, 1536 · 128 · 192 up = 48,760,320.
@@ -178,6 +194,7 @@ TEST(FingerprintOfLayerTest, ChangesWithEveryField) {
       [](LayerSpec& l) { ++l.experts_per_token; },
       [](LayerSpec& l) { ++l.expert_ffn_hidden_size; },
       [](LayerSpec& l) { ++l.shared_expert_ffn_hidden_size; },
+      [](LayerSpec& l) { ++l.expert_latent_size; },
       [](LayerSpec& l) { l.expert_capacity_factor = 1.5; },
       [](LayerSpec& l) { ++l.expert_group_tokens; },
       [](LayerSpec& l) { ++l.vocab_size; },
@@ -201,7 +218,7 @@ TEST(FingerprintOfLayerTest, ChangesWithEveryField) {
   const LayerSpec plain;
   // Stops compiling when a field is added. Add the field to `changes` as well.
   const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v,
-               w, x, y, z, aa, ab] = plain;
+               w, x, y, z, aa, ab, ac] = plain;
   (void)a;
 
   std::set<Fingerprint> fingerprints = {FingerprintOf(plain)};
@@ -211,6 +228,11 @@ TEST(FingerprintOfLayerTest, ChangesWithEveryField) {
     fingerprints.insert(FingerprintOf(layer));
   }
   EXPECT_EQ(fingerprints.size(), 1 + changes.size());
+}
+
+// Profiles name measurements by it.
+TEST(FingerprintOfLayerTest, IsThatOfVersionsThatKnewNoLatents) {
+  EXPECT_EQ(FingerprintOf(MixtralLayer()), 0x136c6476e8467df9ULL);
 }
 
 }  // namespace

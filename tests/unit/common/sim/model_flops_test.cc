@@ -54,6 +54,17 @@ TEST(ModelFlopsTest, CountsOnlyTheExpertsOfAToken) {
             3 * (2 * kTokens * weights + attention));
 }
 
+TEST(ModelFlopsTest, CountsExpertsOfAnotherWidthAndTheirProjections) {
+  ModelSpec model = testing::TestMoeModel(1);
+  model.layers[1].expert_latent_size = 256;
+  const double attention = 4 * kTokens * kTokens * 1024;
+  // Attention 4h², router 8h, two projections h · h / 4, two experts of 2h².
+  const double weights =
+      (4 + 0.5 + 2 * 2) * 1024. * 1024 + 8 * 1024 + kHeadWeights;
+  EXPECT_EQ(ModelFlops(model, testing::TestTraining()),
+            3 * (2 * kTokens * weights + attention));
+}
+
 TEST(ModelFlopsTest, CountsTheLatentsWithoutTheirNorms) {
   const ModelSpec model = {.layers = {{.hidden_size = 8,
                                        .num_heads = 2,

@@ -68,6 +68,7 @@ TEST(ModelWireTest, PlainLayersSayNothingOfMixers) {
     EXPECT_FALSE(layer.has_mixer());
     EXPECT_FALSE(layer.has_no_mlp());
     EXPECT_FALSE(layer.has_mamba());
+    EXPECT_FALSE(layer.has_expert_latent_size());
   }
 }
 
@@ -123,6 +124,15 @@ TEST(ModelWireTest, LayersThatContradictThemselvesAreRefused) {
           [](v1::LayerSpec& layer) { layer.set_experts_per_token(0); });
   refused("expert_ffn_hidden_size: 0; expected a positive integer",
           [](v1::LayerSpec& layer) { layer.set_expert_ffn_hidden_size(0); });
+  refused("expert_latent_size: -1; expected an integer from 0 to 1048576",
+          [](v1::LayerSpec& layer) { layer.set_expert_latent_size(-1); });
+  refused("expert_latent_size: 2000000; expected an integer from 0 to 1048576",
+          [](v1::LayerSpec& layer) { layer.set_expert_latent_size(2000000); });
+  refused("expert_latent_size: 7; expected 0, as num_experts is 0",
+          [](v1::LayerSpec& layer) {
+            ClearExperts(layer);
+            layer.set_expert_latent_size(7);
+          });
   refused("experts_per_token: 2; expected 0, as num_experts is 0",
           [](v1::LayerSpec& layer) { layer.set_num_experts(0); });
   refused("ffn_hidden_size: 0; expected a positive integer",

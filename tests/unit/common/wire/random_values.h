@@ -168,6 +168,7 @@ class RandomValues {
       layer.*dimension = Int(1, kMaxExperts);  // The smallest of their limits.
     }
     layer.experts_per_token = Int(1, layer.num_experts);
+    if (Bool()) layer.expert_latent_size = Int(1, kMaxExperts);
     if (Bool()) {
       layer.expert_capacity_factor = Int(1, 8);
       layer.expert_group_tokens = Int(0, 4096);
@@ -176,7 +177,8 @@ class RandomValues {
       for (int LayerSpec::*field :
            {&LayerSpec::num_experts, &LayerSpec::experts_per_token,
             &LayerSpec::expert_ffn_hidden_size,
-            &LayerSpec::shared_expert_ffn_hidden_size}) {
+            &LayerSpec::shared_expert_ffn_hidden_size,
+            &LayerSpec::expert_latent_size}) {
         layer.*field = 0;
       }
       layer.expert_capacity_factor = 0;
@@ -222,7 +224,7 @@ class RandomValues {
          {&LayerSpec::ffn_hidden_size, &LayerSpec::num_experts,
           &LayerSpec::experts_per_token, &LayerSpec::expert_ffn_hidden_size,
           &LayerSpec::shared_expert_ffn_hidden_size,
-          &LayerSpec::expert_group_tokens}) {
+          &LayerSpec::expert_latent_size, &LayerSpec::expert_group_tokens}) {
       layer.*field = 0;
     }
     layer.expert_capacity_factor = 0;

@@ -142,6 +142,21 @@ TEST(CanonicalBytesTest, ModelsDifferByNameAndLayers) {
        [](Model& m) { m.layers[1].num_heads += 1; }});
 }
 
+// Stored answers are found by these bytes.
+TEST(CanonicalBytesTest, OnlyExpertsOfAnotherWidthAddToThoseOfALayer) {
+  ModelSpec model = testing::TestMoeModel(3);
+  const std::string plain = CanonicalOf(model);
+  for (int l = 1; l <= 3; ++l) model.layers[l].expert_latent_size = 7;
+  const std::string latent = CanonicalOf(model);
+  // A mark that is no kind, and the width, before the one run of such layers.
+  const std::string added("\xff\xff\xff\xff\x07\0\0\0", 8);
+  const size_t at = latent.find(added);
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_EQ(std::string(latent).erase(at, 8), plain);
+  model.layers[2].expert_latent_size = 8;
+  EXPECT_NE(CanonicalOf(model), latent);
+}
+
 TEST(CanonicalBytesTest, TheLayersOfAModelAreKeptAsRuns) {
   // One more equal layer changes a count.
   EXPECT_EQ(CanonicalOf(testing::TestModel(3)).size(),

@@ -140,6 +140,35 @@ INSTANTIATE_TEST_SUITE_P(
                 "moe_shared_expert_intermediate_size": 3712)",
                       "MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME"),
             31'577'937'344},
+        HybridCheckpoint{
+            "Nemotron3Super",
+            NemotronH(R"("hidden_size": 4096, "intermediate_size": 2688,
+                "num_attention_heads": 32, "num_key_value_heads": 2,
+                "head_dim": 128, "mamba_num_heads": 128, "mamba_head_dim": 64,
+                "ssm_state_size": 128, "n_routed_experts": 512,
+                "n_shared_experts": 1, "num_experts_per_tok": 22,
+                "moe_intermediate_size": 2688, "moe_latent_size": 1024,
+                "moe_shared_expert_intermediate_size": 5376,
+                "num_nextn_predict_layers": 1,
+                "mtp_hybrid_override_pattern": "*E",
+                "time_step_limit": [0.0, Infinity])",
+                      "MEMEMEM*EMEMEMEM*EMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EM"
+                      "EMEMEMEM*EMEMEMEMEM*EMEMEMEM*EMEMEMEME"),
+            120'668'687'360},
+        HybridCheckpoint{
+            "Nemotron3Ultra",
+            NemotronH(R"("hidden_size": 8192, "intermediate_size": 5120,
+                "num_attention_heads": 64, "num_key_value_heads": 2,
+                "head_dim": 128, "mamba_num_heads": 256, "mamba_head_dim": 64,
+                "ssm_state_size": 128, "n_routed_experts": 512,
+                "n_shared_experts": 1, "num_experts_per_tok": 22,
+                "moe_intermediate_size": 5120, "moe_latent_size": 2048,
+                "moe_shared_expert_intermediate_size": 10240,
+                "time_step_limit": [0.0, 1e308])",
+                      "MEMEMEM*EMEMEM*EMEMEMEM*EMEMEMEM*EMEMEM*EMEMEMEM*E"
+                      "MEMEMEM*EMEMEM*EMEMEMEM*EMEMEMEM*EMEMEM*EMEMEMEM*E"
+                      "MEMEMEME"),
+            549'308'968'960},
         HybridCheckpoint{"Bamba9b", R"({"model_type": "bamba",
             "hidden_size": 4096, "num_hidden_layers": 32,
             "num_attention_heads": 32, "num_key_value_heads": 8,
@@ -332,10 +361,42 @@ TEST(HfHybridModelTest, RefusesWhatSharesWeightsOrRunsSideBySide) {
   EXPECT_THAT(
       ReadHybrid(R"({"model_type": "falcon_h1", "hidden_size": 64})"),
       StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("side by side")));
-  EXPECT_THAT(
-      ReadHybrid(
-          NemotronH(R"("moe_latent_size": 1024, "hidden_size": 64)", "E")),
-      StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("another width")));
+}
+
+TEST(HfHybridModelTest, ReadsTheWidthOfExperts) {
+  for (const auto& [field, width] :
+       {std::pair{R"("moe_latent_size": 24,)", 24},
+        std::pair{R"("moe_latent_size": null,)", 0}, std::pair{"", 0}}) {
+    ASSERT_OK_AND_ASSIGN(
+        const HfModel read,
+        ReadHybrid(absl::StrCat(R"({"model_type": "nemotron_h", )", field, R"(
+        "layers_block_type": ["mamba", "moe", "attention", "moe"],
+        "mtp_layers_block_type": ["attention", "moe"],
+        "num_nextn_predict_layers": 1, "hidden_size": 64,
+        "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16,
+        "mamba_num_heads": 8, "mamba_head_dim": 16, "ssm_state_size": 8,
+        "n_groups": 2, "n_routed_experts": 4, "num_experts_per_tok": 2,
+        "moe_intermediate_size": 32, "vocab_size": 100})")));
+    EXPECT_EQ(Letters(read.model), "2E*E");
+    EXPECT_EQ(read.model.layers[2].expert_latent_size, width);
+    EXPECT_EQ(read.model.layers[1].expert_latent_size, 0);
+    ASSERT_OK_AND_ASSIGN(const std::string yaml, ModelToYaml(read.model));
+    EXPECT_EQ(yaml.find("latent_size") != std::string::npos, width > 0) << yaml;
+    ASSERT_OK_AND_ASSIGN(const ModelSpec again, ParseModel(yaml, "f"));
+    EXPECT_EQ(again.layers, read.model.layers) << yaml;
+  }
+}
+
+// Other families may place or norm such experts in another way.
+TEST(HfHybridModelTest, RefusesExpertsOfAnotherWidthInOtherFamilies) {
+  for (const char* const config :
+       {R"({"model_type": "deepseek_v3", "moe_latent_size": 24})",
+        R"({"model_type": "nemotron_h", "routed_expert_hidden_size": 24})"}) {
+    EXPECT_THAT(ReadHybrid(config),
+                StatusIs(absl::StatusCode::kUnimplemented,
+                         AllOf(HasSubstr("experts of another width"),
+                               HasSubstr("nearest family is nemotron_h"))));
+  }
 }
 
 }  // namespace

@@ -25,7 +25,8 @@ kv_heads: 2
 ffn_hidden_size: 256
 gated_mlp: true
 experts: {count: 4, per_token: 2, ffn_hidden_size: 128,
-          shared_ffn_hidden_size: 32, capacity_factor: 1.5, group_tokens: 64,
+          shared_ffn_hidden_size: 32, latent_size: 48,
+          capacity_factor: 1.5, group_tokens: 64,
           first_layer: 1, every: 2}
 vocab_size: 1000
 max_positions: 100
@@ -61,6 +62,7 @@ TEST(ParseModelTest, ReadsEveryField) {
   moe.experts_per_token = 2;
   moe.expert_ffn_hidden_size = 128;
   moe.shared_expert_ffn_hidden_size = 32;
+  moe.expert_latent_size = 48;
   moe.expert_capacity_factor = 1.5;
   moe.expert_group_tokens = 64;
   // Experts in layers 1, 3, 5; layer 0 follows the embedding.
@@ -118,6 +120,8 @@ TEST(ParseModelTest, NamesFieldValueAndWhatWasExpected) {
       {"per_token: 2", "per_token: 5",
        "experts.per_token: 5; expected a positive integer, at most 4"},
       {"every: 2", "every: 0", "experts.every: 0; expected a positive"},
+      {"latent_size: 48", "latent_size: -1",
+       "experts.latent_size: -1; expected"},
       {"first_layer: 1", "first_layer: 6",
        "experts.first_layer: 6; expected one of the 6 layers, counted from 0"},
       {"ffn_hidden_size: 256\n", "\n", "ffn_hidden_size: missing"},

@@ -97,6 +97,21 @@ TEST(ModelToYamlTest, WritesDenseLayersBetweenMixtures) {
   EXPECT_EQ(read.layers, model.layers);
 }
 
+// An override without the key keeps the width of the model's experts.
+TEST(ModelToYamlTest, WritesTheWidthOfExpertsWhereItIsNotTheLayers) {
+  ASSERT_OK_AND_ASSIGN(ModelSpec model, BuiltinModel("mixtral-8x7b"));
+  for (size_t l = 1; l + 1 < model.layers.size(); ++l) {
+    model.layers[l].expert_latent_size = 1024;
+  }
+  model.layers[3].expert_latent_size = 512;
+  model.layers[7].expert_latent_size = 0;
+  ASSERT_OK_AND_ASSIGN(const std::string yaml, ModelToYaml(model));
+  EXPECT_THAT(yaml, HasSubstr("latent_size: 1024"));
+  EXPECT_THAT(yaml, HasSubstr("latent_size: 0"));
+  ASSERT_OK_AND_ASSIGN(const ModelSpec read, ParseModel(yaml, "f"));
+  EXPECT_EQ(read.layers, model.layers);
+}
+
 TEST(ModelToYamlTest, RefusesLayersThatDifferInTheirNorms) {
   ASSERT_OK_AND_ASSIGN(ModelSpec model, BuiltinModel("llama2-7b"));
   model.layers[3].norm_bias = true;

@@ -4,10 +4,16 @@ The router chooses k experts for each token (GShard, 2006.16668; Mixtral,
 2401.04088). Shared experts see every token; they are a dense MLP that runs beside
 the router. Tensor parallelism splits each expert like a dense MLP.
 
+Experts of another width than the layer (LatentMoE) see tokens that a projection beside
+the router takes there. Another takes the sum of what they make of a token back. As in
+Megatron-Core, tensor parallelism splits neither.
+
 Between dispatch and combine, rows are in expert order (routing.py). There tp ranks
 hold the same whole values of inputs with their parts of the gradients, and parts of
 the outputs with whole gradients.
 """
+
+import dataclasses
 
 import torch
 from torch.nn import functional
@@ -15,20 +21,42 @@ from torch.nn import functional
 from .. import sharing
 from . import mlp
 from .base import (ALWAYS, CHOICES, IF_STREAM_IS_SPLIT, ROWS, SUMS, Live, Operator,
-                   matrix, none_of)
+                   bias, matrix, none_of)
 from .residual import stream
 from .routing import GATHER, SUM, Routing, gather_choices
 
 SHARED = "shared_"
+LATENT = "latent."
 
 
 def per_token(layer):
     return (layer.experts_per_token,)
 
 
+def latent_parameters(layer, inputs, outputs):
+    """Those of a projection between both widths, if there are two."""
+    if not layer.expert_latent_size:
+        return ()
+    weight = matrix(f"{LATENT}weight", (outputs, inputs), inputs, None, IF_STREAM_IS_SPLIT)
+    if not layer.linear_bias:
+        return (weight,)
+    return weight, bias(f"{LATENT}bias", (outputs,), None, IF_STREAM_IS_SPLIT)
+
+
+def project(context, tensor, parameters):
+    return mlp.add_bias(context.product("bsi,oi->bso", tensor, parameters["weight"]),
+                        parameters)
+
+
+def under(prefix, parameters):
+    return {name[len(prefix):]: value for name, value in parameters.items()
+            if name.startswith(prefix)}
+
+
 def router_parameters(layer):
     shape = (layer.num_experts, layer.hidden_size)
     result = [matrix("weight", shape, layer.hidden_size, None, IF_STREAM_IS_SPLIT)]
+    result += latent_parameters(layer, layer.hidden_size, layer.expert_latent_size)
     width = layer.shared_expert_ffn_hidden_size
     if width:
         result += [parameter._replace(name=f"{SHARED}{name}.{parameter.name}")
@@ -40,9 +68,15 @@ def router_parameters(layer):
 
 def router_live(layer):
     result = (Live("e", per_token(layer), discrete=True), Live("w", per_token(layer)))
+    if layer.expert_latent_size:
+        result += (Live("l", (layer.expert_latent_size,)),)
     if layer.shared_expert_ffn_hidden_size:
         result += stream("s")(layer)
     return result
+
+
+def sent_to_experts(layer):
+    return "l" if layer.expert_latent_size else "m"
 
 
 def _router(context, parameters, live):
@@ -52,10 +86,10 @@ def _router(context, parameters, live):
     if layer.experts_per_token > 1:
         weights = weights / weights.sum(-1, keepdim=True)
     result = {"e": chosen, "w": weights}
+    if layer.expert_latent_size:
+        result["l"] = project(context, m, under(LATENT, parameters))
     if layer.shared_expert_ffn_hidden_size:
-        up, down = ({name[len(prefix):]: value for name, value in parameters.items()
-                     if name.startswith(prefix)}
-                    for prefix in (f"{SHARED}up.", f"{SHARED}down."))
+        up, down = (under(f"{SHARED}{name}.", parameters) for name in ("up", "down"))
         z = mlp.activate(mlp.up(context, context.enter_tp(m), up), layer.gated_mlp)
         s = context.leave_tp(context.product("bsf,hf->bsh", z, down["weight"]))
         result["s"] = mlp.add_bias(s, down)
@@ -63,7 +97,7 @@ def _router(context, parameters, live):
 
 
 def _dispatch(context, parameters, live):
-    m, w = live["m"], live["w"][..., None]
+    m, w = live[sent_to_experts(context.layer)], live["w"][..., None]
     if not context.parallelism.sequence_parallel:
         m, w = context.enter_tp(m), context.enter_tp(w)
     chosen = gather_choices(context, live["e"])
@@ -84,14 +118,24 @@ def expert_parameters(parameters, num_experts):
         for parameter in parameters)
 
 
+def as_wide_as_experts(layer):
+    return dataclasses.replace(layer, hidden_size=layer.expert_width)
+
+
 def up_parameters(layer):
-    return expert_parameters(mlp.up_parameters(layer, layer.expert_ffn_hidden_size),
-                             layer.num_experts)
+    return expert_parameters(
+        mlp.up_parameters(as_wide_as_experts(layer), layer.expert_ffn_hidden_size),
+        layer.num_experts)
 
 
 def down_parameters(layer):
-    return expert_parameters(mlp.down_parameters(layer, layer.expert_ffn_hidden_size),
-                             layer.num_experts)
+    return expert_parameters(
+        mlp.down_parameters(as_wide_as_experts(layer), layer.expert_ffn_hidden_size),
+        layer.num_experts)
+
+
+def combine_parameters(layer):
+    return latent_parameters(layer, layer.expert_latent_size, layer.hidden_size)
 
 
 def fetch(context, routing, values, hidden):
@@ -151,6 +195,8 @@ def _combine(context, parameters, live):
     y = Routing(context, live["e"]).to_tokens(live["o"], SUM).sum(2)
     if not context.parallelism.sequence_parallel:
         y = context.leave_tp(y)
+    if context.layer.expert_latent_size:
+        y = project(context, y, under(LATENT, parameters))
     return {"y": y + live["s"] if context.layer.shared_expert_ffn_hidden_size else y}
 
 
@@ -164,15 +210,15 @@ def _width(layer):
     return layer.expert_ffn_hidden_size
 
 
-def _hidden(layer):
-    return layer.hidden_size
+def _expert_width(layer):
+    return layer.expert_width
 
 
 OPERATORS = (
     Operator("router", ("m",), router_live, router_parameters, _router),
-    Operator("expert_dispatch", ("m", "e", "w"),
+    Operator("expert_dispatch", lambda layer: (sent_to_experts(layer), "e", "w"),
              lambda layer: (Live("e", per_token(layer), None, CHOICES, True),
-                            rows_of("t", _hidden)(layer), rows_of("w")(layer)),
+                            rows_of("t", _expert_width)(layer), rows_of("w")(layer)),
              none_of, _dispatch),
     Operator("expert_up", ("t", "e"),
              lambda layer: (rows_of("u", mlp.matrices, _width, split=2)(layer),),
@@ -180,10 +226,10 @@ OPERATORS = (
     Operator("expert_activation", ("u", "w"),
              lambda layer: (rows_of("z", _width, split=1)(layer),), none_of, _activation),
     Operator("expert_down", ("z", "w", "e"),
-             lambda layer: (rows_of("o", _hidden, routed=SUMS)(layer),),
+             lambda layer: (rows_of("o", _expert_width, routed=SUMS)(layer),),
              down_parameters, _down),
     Operator("expert_combine",
              lambda layer: ("o", "e") + (
                  ("s",) if layer.shared_expert_ffn_hidden_size else ()),
-             stream("y"), none_of, _combine),
+             stream("y"), combine_parameters, _combine),
 )
