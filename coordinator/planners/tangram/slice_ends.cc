@@ -38,12 +38,6 @@ SliceEnds::Ends SliceEnds::Add(const SlicePlan& plan, int island) {
                           islands_[island].last)};
 }
 
-double SliceEnds::ExchangeSeconds(int first_island, int first, int last_island,
-                                  int last) {
-  return times_->ExchangeSeconds(islands_[first_island].first[first],
-                                 islands_[last_island].last[last]);
-}
-
 double SliceEnds::LeastExchangeSeconds(int first_island, int last_island,
                                        int last) {
   double least_s = kInfinity;
