@@ -5,6 +5,7 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <memory>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -345,34 +346,44 @@ absl::Status PairSearch::AskBatch(absl::Span<const Question> questions,
          .limit_s = std::max(store_.LimitOf(pair), PlanLimit(pair))});
   }
   TANGRAM_ASSIGN_OR_RETURN(
-      std::vector<SlicePlanSet> answers,
-      source_.Parallelize(space_.context, queries,
-                          [this, done, total](int of_batch, int) {
-                            observer_.OnPairs(static_cast<int>(done) + of_batch,
-                                              static_cast<int>(total));
-                          }));
+      std::vector<SharedAnswer> answers,
+      source_.ParallelizeShared(
+          space_.context, queries, [this, done, total](int of_batch, int) {
+            observer_.OnPairs(static_cast<int>(done) + of_batch,
+                              static_cast<int>(total));
+          }));
   for (size_t i = 0; i < answers.size(); ++i) {
     const Question& question = questions[i];
-    SettleCoverage(question.trailing_stages, answers[i]);
-    if (rules_.runtime != nullptr) {
-      KeepRunnable(*rules_.runtime, space_.context.slices[queries[i].slice],
-                   answers[i]);
-    }
-    stats_.incompatible_plans +=
-        KeepWithin(space_.context.islands[queries[i].island].limits,
-                   space_.context.slices[queries[i].slice], answers[i]);
+    const int covers =
+        SettledCoverage(question.trailing_stages, *answers[i].set);
+    KeepUsable(queries[i], answers[i]);
+    const SlicePlanSet& set = *answers[i].set;
     ++stats_.queries;
     stats_.requeries += store_.Asked(question.pair) ? 1 : 0;
-    stats_.infeasible_answers += answers[i].plans.empty() ? 1 : 0;
-    stats_.slice_plans += static_cast<int64_t>(answers[i].plans.size());
-    stats_.search_steps += answers[i].search_steps;
-    stats_.truncated |= answers[i].truncated;
-    met_.cut_short += answers[i].truncated ? 1 : 0;
+    stats_.infeasible_answers += set.plans.empty() ? 1 : 0;
+    stats_.slice_plans += static_cast<int64_t>(set.plans.size());
+    stats_.search_steps += set.search_steps;
+    stats_.truncated |= set.truncated;
+    met_.cut_short += set.truncated ? 1 : 0;
     composed_[question.pair.microbatch].changed = true;
     if (queries[i].limit_s < kInfinity) limited_.insert(question.pair);
-    store_.Add(question.pair, queries[i].limit_s, std::move(answers[i]));
+    store_.Add(question.pair, queries[i].limit_s, covers,
+               std::move(answers[i]));
   }
   return absl::OkStatus();
+}
+
+// Drops the plans of an answer that the runtime cannot run or that are outside
+// the limits of the island.
+void PairSearch::KeepUsable(const PairQuery& query, SharedAnswer& answer) {
+  const StageLimits& limits = space_.context.islands[query.island].limits;
+  if (rules_.runtime == nullptr && limits.none()) return;
+  const ModelSlice& slice = space_.context.slices[query.slice];
+  SlicePlanSet usable = *answer.set;
+  if (rules_.runtime != nullptr) KeepRunnable(*rules_.runtime, slice, usable);
+  stats_.incompatible_plans += KeepWithin(limits, slice, usable);
+  if (usable.plans.size() == answer.set->plans.size()) return;
+  answer = {.set = std::make_shared<const SlicePlanSet>(std::move(usable))};
 }
 
 // A search without an incumbent has no limit: a plan that is of no use here may

@@ -128,6 +128,7 @@ class PairSearch {
   absl::Status LeaveUnasked();
   absl::Status AskBatch(absl::Span<const Question> questions, size_t done,
                         size_t total);
+  void KeepUsable(const PairQuery& query, SharedAnswer& answer);
   // Returns the time above which plans of a pair are of no use.
   double PlanLimit(const PairId& pair) const;
   // Returns a lower bound in seconds on pipelines with the pair. For a runtime,

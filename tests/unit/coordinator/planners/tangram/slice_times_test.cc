@@ -106,7 +106,7 @@ double PlayedFinalistSeconds(const SearchSpace& space, const PairStore& store,
   for (size_t i = 0; i < finalist.slices.size(); ++i) {
     const ChosenSlice& slice = finalist.slices[i];
     for (const StageTimes& stage :
-         times.StagesOf(slice.pair, slice.island, slice.plan)) {
+         times.TimesOf(slice.pair, slice.island)[slice.plan]) {
       stages.push_back(stage);
     }
     if (i + 1 == finalist.slices.size()) continue;
@@ -160,21 +160,21 @@ INSTANTIATE_TEST_SUITE_P(TiedOrNot, SliceTimesAndTies, ::testing::Bool());
 // Keeps all times, and counts how often they were known.
 class KeepAllTimes : public SharedStageTimes {
  public:
-  const std::vector<StageTimes>* Find(const Key& key) override {
+  const TimesOfPlans* Find(const Key& key) override {
     const auto it = times_.find({key.high, key.low});
     if (it == times_.end()) return nullptr;
     ++num_known;
     return &it->second;
   }
-  const std::vector<StageTimes>* Insert(
-      const Key& key, const std::vector<StageTimes>& times) override {
+  const TimesOfPlans* Insert(const Key& key,
+                             const TimesOfPlans& times) override {
     return &(times_[{key.high, key.low}] = times);
   }
 
   int num_known = 0;
 
  private:
-  std::map<std::pair<uint64_t, uint64_t>, std::vector<StageTimes>> times_;
+  std::map<std::pair<uint64_t, uint64_t>, TimesOfPlans> times_;
 };
 
 // Returns all times of the plans that a search has, by their pairs.
