@@ -54,8 +54,8 @@ absl::StatusOr<double> SimulatedLowerBound(const SearchSpace& space,
         if (store.PlansOf(pair).empty()) continue;
         for (const std::vector<StageTimes>& stages :
              times.TimesOf(pair, island)) {
-          const BoundSlice slice = BoundOf(stages, {}, island,
-                                           space.bounds[m].num_microbatches());
+          const BoundSlice slice =
+              BoundOf(stages, {}, island, space.bounds[m].num_microbatches());
           if (slice.busiest_s > least_s) continue;
           InsertNonDominated(slice, IsAtMost, best);
         }

@@ -65,7 +65,7 @@ class PairStore {
  private:
   struct Entry {
     PairCandidates candidates;
-    SharedAnswer only;                   // As long as there is just one.
+    SharedAnswer only;                  // As long as there is just one.
     std::vector<SlicePlan> of_several;  // Afterwards.
     std::optional<Infeasible> infeasible;
     double limit_s = 0;

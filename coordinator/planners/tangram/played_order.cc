@@ -237,7 +237,7 @@ absl::Status PlayedOrder::Expand(int tail, double limit_s,
     next_poll_ = work_ + kWorkBetweenPolls;
     if (should_stop()) return absl::CancelledError("planning stopped");
   }
-  for (const Composer::Group& group : composer.ending_at(rest.begin)) {
+  for (const SliceGroup& group : composer.ending_at(rest.begin)) {
     if (!IsNext(group.island, rest.islands)) continue;
     ++work_;
     const std::optional<Composer::Front> front =

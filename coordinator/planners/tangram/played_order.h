@@ -77,10 +77,10 @@ struct PlayedPipeline {
   double seconds = 0;
 };
 
-// Limits of one search: about 40 ms and 20 MB. With half of the work, 7 of 54
+// Limits of one search: about 60 ms and 30 MB. With a third of it, 7 of 54
 // searches of four islands found slower pipelines.
-inline constexpr int64_t kMaxPlayedWork = 4'000'000;
-inline constexpr size_t kMaxPlayedTails = 200'000;
+inline constexpr int64_t kMaxPlayedWork = 6'000'000;
+inline constexpr size_t kMaxPlayedTails = 300'000;
 
 // Enumerates the compositions of some problems in order of their simulated
 // iteration times. Best-first search from the back: a partial pipeline counts

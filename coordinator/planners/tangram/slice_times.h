@@ -106,9 +106,9 @@ class SliceTimes {
   // By pair and island: those of own_ or shared_. Null: not timed yet.
   std::vector<const TimesOfPlans*> times_;
   std::deque<TimesOfPlans> own_;
-  TimesOfPlans not_kept_;  // The last that own_ has no room for.
-  size_t num_timed_ = 0;   // Stages in own_.
-  std::list<DeviceSpec> devices_;     // All different.
+  TimesOfPlans not_kept_;          // The last that own_ has no room for.
+  size_t num_timed_ = 0;           // Stages in own_.
+  std::list<DeviceSpec> devices_;  // All different.
   std::map<Range, Placement> placed_;
   std::map<std::pair<EndStage, EndStage>, double> exchanges_;
   // From one range to another, and back.
