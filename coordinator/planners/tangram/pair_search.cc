@@ -38,9 +38,6 @@ constexpr Window kWindows[] = {
 // The share of the measured latency that counts, as other slices may have less.
 constexpr double kMeasuredShare = 0.95;
 
-// How often seeds are asked by what the answers say.
-constexpr int kMeasuredRounds = 3;
-
 // Returns the first layer of atom `atom`.
 const LayerSpec& LayerAt(const SearchSpace& space, const ModelSpec& model,
                          int atom) {
@@ -103,11 +100,7 @@ absl::Status PairSearch::Run() {
     const std::vector<PairId> wanted = SeedPairs(space_);
     std::set_intersection(open_.begin(), open_.end(), wanted.begin(),
                           wanted.end(), std::back_inserter(seeds));
-    TANGRAM_RETURN_IF_ERROR(
-        Ask(seeds.size(), [&](size_t i) { return FirstQuestion(seeds[i]); }));
-    std::erase_if(open_,
-                  [&](const PairId& pair) { return store_.Asked(pair); });
-    TANGRAM_RETURN_IF_ERROR(ComposeAll());
+    TANGRAM_RETURN_IF_ERROR(AskSeeds(seeds));
     if (rules_.fit) TANGRAM_RETURN_IF_ERROR(AskMeasuredSeeds(seeds));
     if (rules_.effort == PipelineRules::Effort::kSeeds) {
       Conclude();
@@ -132,26 +125,6 @@ bool PairSearch::IsHopeless() const {
   return rules_.fit && options_.pruning.imbalance && Limit() < kInfinity &&
          absl::c_none_of(open_,
                          [this](const PairId& pair) { return Matters(pair); });
-}
-
-// Each round has better answers to cut the model by.
-absl::Status PairSearch::AskMeasuredSeeds(std::vector<PairId>& asked) {
-  for (int round = 0; round < kMeasuredRounds; ++round) {
-    const std::vector<PairId> wanted = MeasuredSeedPairs(space_, store_);
-    std::vector<PairId> seeds;
-    absl::c_copy_if(wanted, std::back_inserter(seeds), [&](const PairId& pair) {
-      return space_.PairIterationSeconds(pair) <= Limit() &&
-             absl::c_binary_search(open_, pair);
-    });
-    if (seeds.empty()) return absl::OkStatus();
-    TANGRAM_RETURN_IF_ERROR(
-        Ask(seeds.size(), [&](size_t i) { return FirstQuestion(seeds[i]); }));
-    absl::c_copy(seeds, std::back_inserter(asked));
-    std::erase_if(open_,
-                  [&](const PairId& pair) { return store_.Asked(pair); });
-    TANGRAM_RETURN_IF_ERROR(ComposeAll());
-  }
-  return absl::OkStatus();
 }
 
 // Asks the open pairs that can still matter beside the best pipeline, and

@@ -146,6 +146,8 @@ class PairSearch {
   // Returns whether no pair can be in a pipeline within the limit, which is
   // known before anything is asked.
   bool IsHopeless() const;
+  // Asks the first pairs, and composes.
+  absl::Status AskSeeds(absl::Span<const PairId> seeds);
   // Asks pairs that make good pipelines by the answers so far, and composes.
   // Adds them to `asked`.
   absl::Status AskMeasuredSeeds(std::vector<PairId>& asked);

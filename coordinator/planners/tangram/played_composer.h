@@ -50,14 +50,20 @@ class PlayedOrder::Composer {
  public:
   // `settled` has a bit for each set of islands that is not wanted any more. It
   // must outlive this object.
-  Composer(const PlayedProblem& problem, double limit_s,
-           const uint32_t& settled)
+  // `plans` are BoundsOf(problem), and must outlive it too.
+  Composer(const PlayedProblem& problem, const std::vector<SliceBound>& plans,
+           double limit_s, const uint32_t& settled)
       : problem_(problem),
+        plans_(plans),
         limit_s_(limit_s),
         settled_(settled),
-        least_exchange_s_(problem.plans.size() * problem.num_islands, -1) {
-    for (const PlayedPlan& plan : problem.plans)
-      plans_.push_back(AloneOf(plan));
+        least_exchange_s_(problem.plans.size() * problem.num_islands, -1),
+        exchanges_s_(static_cast<size_t>(problem.num_islands) *
+                     problem.num_islands) {
+    for (const PlayedPlan& plan : problem.plans) {
+      num_first_ends_ =
+          std::max(num_first_ends_, static_cast<size_t>(plan.first_end) + 1);
+    }
     std::vector<std::vector<int>> ending_at(problem.num_atoms + 1);
     for (int s = 0; s < static_cast<int>(problem.slices.size()); ++s) {
       const PlayedSlice& slice = problem.slices[s];
@@ -67,6 +73,16 @@ class PlayedOrder::Composer {
     for (const std::vector<int>& slices : ending_at) AddGroups(slices);
     BoundPrefixes();
     LeaveOutHopeless();
+  }
+
+  // Returns the bounds of the plans of a problem, wherever they are placed.
+  static std::vector<SliceBound> BoundsOf(const PlayedProblem& problem) {
+    std::vector<SliceBound> bounds;
+    bounds.reserve(problem.plans.size());
+    for (const PlayedPlan& plan : problem.plans) {
+      bounds.push_back(AloneOf(plan, problem.num_microbatches));
+    }
+    return bounds;
   }
 
   // The atoms in front of a group, and what it sends to the tail behind it: one
@@ -290,6 +306,7 @@ class PlayedOrder::Composer {
       transfers_s = there_s + back_s;
     }
     double least_s = kInfinity;
+    double* const exchanges_s = ExchangesWith(tail.last, island);
     for (const int index : groups_[tail.begin][number].slices) {
       ++work_;
       const PlayedSlice& slice = problem_.slices[index];
@@ -304,10 +321,13 @@ class PlayedOrder::Composer {
                     PassesSeconds(alone, transfers_s + tail.round_trip_s,
                                   tail.num_stages)});
       if (seconds >= least_s) continue;
-      const double exchange_s =
-          problem_.exchange_s
-              ? problem_.exchange_s(slice, problem_.slices[tail.last])
-              : 0;
+      double& exchange_s = exchanges_s[problem_.plans[slice.plan].first_end];
+      if (exchange_s < 0) {
+        exchange_s =
+            problem_.exchange_s
+                ? problem_.exchange_s(slice, problem_.slices[tail.last])
+                : 0;
+      }
       least_s = std::min(least_s, seconds + exchange_s);
     }
     return kRounding * least_s;
@@ -329,6 +349,20 @@ class PlayedOrder::Composer {
     return least_s;
   }
 
+  // Returns the exchanges of the last stage of slice `last_index` with the
+  // first stages of an island, by their numbers; -1: not known yet.
+  double* ExchangesWith(int last_index, int first_island) {
+    const PlayedSlice& last = problem_.slices[last_index];
+    const size_t at =
+        static_cast<size_t>(last.island) * problem_.num_islands + first_island;
+    const size_t begin = problem_.plans[last.plan].last_end * num_first_ends_;
+    std::vector<double>& known = exchanges_s_[at];
+    if (known.size() < begin + num_first_ends_) {
+      known.resize(begin + num_first_ends_, -1);
+    }
+    return &known[begin];
+  }
+
   // The least over all wanted sets, when `settled` were not wanted.
   struct Wanted {
     PrefixBound least;
@@ -336,8 +370,7 @@ class PlayedOrder::Composer {
     bool is_known = false;
   };
 
-  // Returns the bounds of a plan, wherever it is placed.
-  SliceBound AloneOf(const PlayedPlan& plan) const {
+  static SliceBound AloneOf(const PlayedPlan& plan, int num_microbatches) {
     const StageTimes& first = plan.stages.front();
     const auto num_stages = static_cast<int>(plan.stages.size());
     SliceBound alone{.num_stages = num_stages,
@@ -346,8 +379,7 @@ class PlayedOrder::Composer {
     for (int s = 0; s < num_stages; ++s) {
       const StageTimes& stage = plan.stages[s];
       const double seconds = stage.forward_s + stage.backward_s;
-      const double busy_s =
-          alone.latency_s + problem_.num_microbatches * seconds;
+      const double busy_s = alone.latency_s + num_microbatches * seconds;
       if (busy_s > alone.busiest_s || s == 0) {
         alone.busiest_s = busy_s;
         alone.stage_s = seconds;
@@ -541,11 +573,15 @@ class PlayedOrder::Composer {
   }
 
   const PlayedProblem& problem_;
+  const std::vector<SliceBound>& plans_;  // Without a place.
   const double limit_s_;
   const uint32_t& settled_;
-  std::vector<SliceBound> plans_;  // Without a place.
   // [plan · num_islands + first island]; -1: not known yet.
   std::vector<double> least_exchange_s_;
+  // [last island · num_islands + first island][last end · num_first_ends_ +
+  // first end]; -1: not known yet.
+  std::vector<std::vector<double>> exchanges_s_;
+  size_t num_first_ends_ = 1;
   std::vector<std::vector<SliceGroup>> groups_;  // [atom]: those that end.
   // [atom][island]: the one of groups_ from atom 0 on; -1: there is none.
   std::vector<std::vector<int>> first_groups_;

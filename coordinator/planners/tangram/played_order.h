@@ -17,6 +17,7 @@
 #include "common/domain/model_slice.h"
 #include "common/sim/play_pipeline.h"
 #include "coordinator/planners/tangram/best_tails.h"
+#include "coordinator/planners/tangram/played_suffixes.h"
 
 namespace tangram {
 
@@ -171,6 +172,7 @@ class PlayedOrder {
 
   const Scope scope_;
   std::vector<PlayedProblem> problems_;
+  std::vector<std::vector<SliceBound>> plans_;        // By problem and plan.
   std::vector<std::unique_ptr<Composer>> composers_;  // By problem.
   std::vector<double> least_s_;          // By problem: no pipeline takes less.
   std::deque<Tail> tails_;               // It grows without a copy.

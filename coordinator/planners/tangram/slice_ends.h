@@ -1,7 +1,6 @@
 #ifndef TANGRAM_COORDINATOR_PLANNERS_TANGRAM_SLICE_ENDS_H_
 #define TANGRAM_COORDINATOR_PLANNERS_TANGRAM_SLICE_ENDS_H_
 
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -82,7 +81,7 @@ class SliceEnds {
   SliceTimes* times_;
   std::vector<IslandEnds> islands_;
   // [atom, the first of those alike][from_island · num_islands + to_island].
-  std::map<int, std::vector<Boundary>> boundaries_;
+  std::vector<std::vector<Boundary>> boundaries_;
   // [first island · num_islands + last island][last · number of first + first];
   // -1: not known yet.
   std::vector<std::vector<double>> exchanges_;
