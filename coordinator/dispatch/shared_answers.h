@@ -60,7 +60,7 @@ class SharedAnswers {
  private:
   SharedAnswer::Name NameOf(const QueryKey& key) const;
 
-  const uint64_t number_;  // Of all such objects in this process.
+  const uint64_t number_;  // Unlike that of any other in this process.
   const size_t most_claims_;
   const int64_t max_unpacked_stages_;
   std::atomic<int64_t> num_asked_ = 0;

@@ -36,8 +36,7 @@ class StageTimesMemo : public SharedStageTimes {
     Part& part = PartOf(key);
     const MutexLock lock(part.mutex);
     if (part.num_stages + num_stages > max_of_part_) return nullptr;
-    std::unique_ptr<const TimesOfPlans>& kept =
-        part.times[{key.high, key.low}];
+    std::unique_ptr<const TimesOfPlans>& kept = part.times[{key.high, key.low}];
     if (kept == nullptr) {
       kept = std::make_unique<const TimesOfPlans>(times);
       part.num_stages += num_stages;
