@@ -30,6 +30,9 @@ namespace {
 // mixing asks for the same slice plans again.
 constexpr int64_t kCacheBytes = int64_t{256} << 20;
 
+// Stages of slice plans that several plans share as they are, some 100 MB.
+constexpr int64_t kMostUnpackedStages = 500'000;
+
 // Slice plans that one of several plans asks at once, a few milliseconds of
 // work, for which the others may wait.
 constexpr size_t kMostClaims = 16;
@@ -113,7 +116,8 @@ std::shared_ptr<SharedAnswers> SharedSlicePlans::Of(const std::string& name) {
   const MutexLock lock(mutex_);
   std::shared_ptr<SharedAnswers>& answers = by_name_[name];
   if (answers == nullptr) {
-    answers = std::make_shared<SharedAnswers>(kCacheBytes, kMostClaims);
+    answers = std::make_shared<SharedAnswers>(kCacheBytes, kMostClaims,
+                                              kMostUnpackedStages);
   }
   return answers;
 }

@@ -38,13 +38,18 @@ std::string WhyOutside(const StageLimits& limits, const ModelSlice& slice,
   return "";
 }
 
-void SettleCoverage(int asked_trailing_stages, SlicePlanSet& answer) {
+int SettledCoverage(int asked_trailing_stages, const SlicePlanSet& answer) {
   int borne = kUnlimitedTrailingStages;
   for (const SlicePlan& plan : answer.plans) {
     borne = std::min(borne, plan.max_trailing_stages);
   }
+  return std::max(
+      {answer.covers_trailing_stages, asked_trailing_stages, borne});
+}
+
+void SettleCoverage(int asked_trailing_stages, SlicePlanSet& answer) {
   answer.covers_trailing_stages =
-      std::max({answer.covers_trailing_stages, asked_trailing_stages, borne});
+      SettledCoverage(asked_trailing_stages, answer);
 }
 
 int KeepWithin(const StageLimits& limits, const ModelSlice& slice,

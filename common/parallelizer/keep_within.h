@@ -10,13 +10,15 @@
 
 namespace tangram {
 
-// Raises answer.covers_trailing_stages to the range that the planner treats as
-// covered. A plan is reused for as many trailing stages as its memory allows,
-// so the pair is queried again only when the first of the answer's plans stops
-// fitting. An answer without plans covers everything, because nothing fits with
-// more stages either. Call it before dropping plans from the answer: a dropped
-// plan still limits the range in which the parallelizer's answer stays the
-// same.
+// Returns answer.covers_trailing_stages, raised to the range that the planner
+// treats as covered. A plan is reused for as many trailing stages as its memory
+// allows, so the pair is queried again only when the first of the answer's
+// plans stops fitting. An answer without plans covers everything, because
+// nothing fits with more stages either. Call it before dropping plans from the
+// answer: a dropped plan still limits the range in which the parallelizer's
+// answer stays the same.
+int SettledCoverage(int asked_trailing_stages, const SlicePlanSet& answer);
+// Raises answer.covers_trailing_stages to SettledCoverage.
 void SettleCoverage(int asked_trailing_stages, SlicePlanSet& answer);
 
 // Drops plans outside the limits, which come from parallelizers that do not

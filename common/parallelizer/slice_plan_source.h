@@ -1,13 +1,17 @@
 #ifndef TANGRAM_COMMON_PARALLELIZER_SLICE_PLAN_SOURCE_H_
 #define TANGRAM_COMMON_PARALLELIZER_SLICE_PLAN_SOURCE_H_
 
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "common/base/infinity.h"
+#include "common/base/status_macros.h"
 #include "common/parallelizer/parallelizer.h"
 
 namespace tangram {
@@ -40,6 +44,16 @@ struct PairContext {
   std::vector<IslandSpec> islands;
 };
 
+// An answer that several searches may hold, so that it is not copied.
+struct SharedAnswer {
+  // Answers of one name are equal. 128 bits of the content of the question; all
+  // 0: the answer has no name.
+  using Name = std::array<uint64_t, 2>;
+
+  std::shared_ptr<const SlicePlanSet> set;
+  Name name = {};
+};
+
 // The source of slice plans for the planner: threads in this process, or
 // workers behind a coordinator. The planner asks in batches and never sees
 // threads. The source decides on fan-out, cache, retry and deadline.
@@ -68,6 +82,20 @@ class SlicePlanSource {
   virtual absl::StatusOr<std::vector<SlicePlanSet>> Parallelize(
       const PairContext& context, absl::Span<const PairQuery> queries,
       const Progress& progress) = 0;
+
+  // Answers as Parallelize does.
+  virtual absl::StatusOr<std::vector<SharedAnswer>> ParallelizeShared(
+      const PairContext& context, absl::Span<const PairQuery> queries,
+      const Progress& progress) {
+    TANGRAM_ASSIGN_OR_RETURN(std::vector<SlicePlanSet> sets,
+                             Parallelize(context, queries, progress));
+    std::vector<SharedAnswer> answers;
+    for (SlicePlanSet& set : sets) {
+      answers.push_back(
+          {.set = std::make_shared<const SlicePlanSet>(std::move(set))});
+    }
+    return answers;
+  }
 };
 
 }  // namespace tangram

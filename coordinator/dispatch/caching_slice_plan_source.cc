@@ -84,6 +84,32 @@ class CachingSource : public SlicePlanSource {
         });
   }
 
+  absl::StatusOr<std::vector<SharedAnswer>> ParallelizeShared(
+      const PairContext& context, absl::Span<const PairQuery> queries,
+      const Progress& progress) override {
+    const SharedContext named = Named(context);
+    QuestionWriter questions(QueryScope{}, named.get());
+    std::vector<SharedAnswer> answers;
+    std::vector<QueryKey> keys;
+    std::vector<size_t> unknown;
+    std::vector<PairQuery> asked;
+    for (size_t i = 0; i < queries.size(); ++i) {
+      keys.push_back(questions.KeyOf(AsKnown(queries[i])));
+      answers.push_back(answers_->FindUnpacked(keys[i]));
+      if (answers[i].set != nullptr) continue;
+      unknown.push_back(i);
+      asked.push_back(queries[i]);
+    }
+    if (asked.empty()) return answers;
+    TANGRAM_ASSIGN_OR_RETURN(std::vector<SlicePlanSet> sets,
+                             Parallelize(context, asked, progress));
+    for (size_t k = 0; k < unknown.size(); ++k) {
+      const size_t i = unknown[k];
+      answers[i] = answers_->KeepUnpacked(keys[i], std::move(sets[k]));
+    }
+    return answers;
+  }
+
  private:
   // Returns the digests of the parts of a context. A search asks all its
   // batches with the same one, and digests take longer than comparing. Several

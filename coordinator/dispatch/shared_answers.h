@@ -8,8 +8,10 @@
 #include <memory>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/types/span.h"
+#include "common/parallelizer/slice_plan_source.h"
 #include "common/sync/mutex.h"
 #include "coordinator/dispatch/answer_cache.h"
 #include "coordinator/dispatch/packed_answer.h"
@@ -24,11 +26,12 @@ namespace tangram {
 class SharedAnswers {
  public:
   // `most_claims` at once are sensible for a source: many make others wait,
-  // few make batches small.
+  // few make batches small. Up to `max_unpacked_stages` stages of slice plans
+  // are also kept as they are, those that come first.
   explicit SharedAnswers(
       int64_t max_bytes,
-      size_t most_claims = std::numeric_limits<size_t>::max())
-      : most_claims_(most_claims), answers_(max_bytes) {}
+      size_t most_claims = std::numeric_limits<size_t>::max(),
+      int64_t max_unpacked_stages = 0);
 
   size_t most_claims() const { return most_claims_; }
 
@@ -45,17 +48,30 @@ class SharedAnswers {
   // Waits until a claim on the question has ended.
   void Wait(const QueryKey& key);
 
+  // Returns the answer if it is kept as it is. Else it has no set.
+  SharedAnswer FindUnpacked(const QueryKey& key);
+  // Returns `set`, and may keep it under its name. Truncated answers get none.
+  SharedAnswer KeepUnpacked(const QueryKey& key, SlicePlanSet set);
+
   // Slice plans that were asked for because they were not known.
   int64_t num_asked() const { return num_asked_; }
   void NoteAsked(int64_t num_slice_plans) { num_asked_ += num_slice_plans; }
 
  private:
+  SharedAnswer::Name NameOf(const QueryKey& key) const;
+
+  const uint64_t number_;  // Unlike that of any other in this process.
   const size_t most_claims_;
+  const int64_t max_unpacked_stages_;
   std::atomic<int64_t> num_asked_ = 0;
   Mutex mutex_;
   ConditionVariable ended_;  // A claim.
   AnswerCache answers_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_set<QueryKey> claimed_ ABSL_GUARDED_BY(mutex_);
+  Mutex unpacked_mutex_;
+  absl::flat_hash_map<QueryKey, std::shared_ptr<const SlicePlanSet>> unpacked_
+      ABSL_GUARDED_BY(unpacked_mutex_);
+  int64_t num_unpacked_stages_ ABSL_GUARDED_BY(unpacked_mutex_) = 0;
 };
 
 }  // namespace tangram

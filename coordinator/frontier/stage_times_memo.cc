@@ -20,23 +20,25 @@ class StageTimesMemo : public SharedStageTimes {
   explicit StageTimesMemo(int64_t max_stages)
       : max_of_part_(max_stages / static_cast<int64_t>(kParts)) {}
 
-  const std::vector<StageTimes>* Find(const Key& key) override {
+  const TimesOfPlans* Find(const Key& key) override {
     Part& part = PartOf(key);
     const MutexLock lock(part.mutex);
     const auto it = part.times.find({key.high, key.low});
     return it == part.times.end() ? nullptr : it->second.get();
   }
 
-  const std::vector<StageTimes>* Insert(
-      const Key& key, const std::vector<StageTimes>& times) override {
-    const auto num_stages = static_cast<int64_t>(times.size());
+  const TimesOfPlans* Insert(const Key& key,
+                             const TimesOfPlans& times) override {
+    int64_t num_stages = 0;
+    for (const std::vector<StageTimes>& plan : times) {
+      num_stages += static_cast<int64_t>(plan.size());
+    }
     Part& part = PartOf(key);
     const MutexLock lock(part.mutex);
     if (part.num_stages + num_stages > max_of_part_) return nullptr;
-    std::unique_ptr<const std::vector<StageTimes>>& kept =
-        part.times[{key.high, key.low}];
+    std::unique_ptr<const TimesOfPlans>& kept = part.times[{key.high, key.low}];
     if (kept == nullptr) {
-      kept = std::make_unique<const std::vector<StageTimes>>(times);
+      kept = std::make_unique<const TimesOfPlans>(times);
       part.num_stages += num_stages;
     }
     return kept.get();
@@ -46,7 +48,7 @@ class StageTimesMemo : public SharedStageTimes {
   struct Part {
     Mutex mutex;
     absl::flat_hash_map<std::pair<uint64_t, uint64_t>,
-                        std::unique_ptr<const std::vector<StageTimes>>>
+                        std::unique_ptr<const TimesOfPlans>>
         times ABSL_GUARDED_BY(mutex);
     int64_t num_stages ABSL_GUARDED_BY(mutex) = 0;
   };

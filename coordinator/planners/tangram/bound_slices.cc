@@ -51,11 +51,11 @@ absl::StatusOr<double> SimulatedLowerBound(const SearchSpace& space,
         const PairId pair{m, s, space.class_of_island[island]};
         // Each one is copied to every position, so only the best are kept.
         std::vector<BoundSlice> best;
-        const auto num_plans = static_cast<int>(store.PlansOf(pair).size());
-        for (int p = 0; p < num_plans; ++p) {
+        if (store.PlansOf(pair).empty()) continue;
+        for (const std::vector<StageTimes>& stages :
+             times.TimesOf(pair, island)) {
           const BoundSlice slice =
-              BoundOf(times.StagesOf(pair, island, p), {}, island,
-                      space.bounds[m].num_microbatches());
+              BoundOf(stages, {}, island, space.bounds[m].num_microbatches());
           if (slice.busiest_s > least_s) continue;
           InsertNonDominated(slice, IsAtMost, best);
         }

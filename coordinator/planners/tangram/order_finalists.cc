@@ -179,8 +179,10 @@ void OrderFinalists::AddFunctions(int microbatch, PlayedProblem& problem) {
 void OrderFinalists::AddPlans(const PairId& pair, int island, double limit_s,
                               PlayedProblem& problem) {
   const auto& candidates = search_.CandidatesOn(pair, island).candidates;
+  if (candidates.empty()) return;
+  const TimesOfPlans& times = times_.TimesOf(pair, island);
   for (int p = 0; p < static_cast<int>(candidates.size()); ++p) {
-    const std::vector<StageTimes>& stages = times_.StagesOf(pair, island, p);
+    const std::vector<StageTimes>& stages = times[p];
     if (BusiestSeconds(stages, problem.num_microbatches) >= limit_s) continue;
     const auto plan = static_cast<int>(problem.plans.size());
     bool is_placed = false;

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <memory>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -36,9 +37,6 @@ constexpr Window kWindows[] = {
 
 // The share of the measured latency that counts, as other slices may have less.
 constexpr double kMeasuredShare = 0.95;
-
-// How often seeds are asked by what the answers say.
-constexpr int kMeasuredRounds = 3;
 
 // Returns the first layer of atom `atom`.
 const LayerSpec& LayerAt(const SearchSpace& space, const ModelSpec& model,
@@ -102,11 +100,7 @@ absl::Status PairSearch::Run() {
     const std::vector<PairId> wanted = SeedPairs(space_);
     std::set_intersection(open_.begin(), open_.end(), wanted.begin(),
                           wanted.end(), std::back_inserter(seeds));
-    TANGRAM_RETURN_IF_ERROR(
-        Ask(seeds.size(), [&](size_t i) { return FirstQuestion(seeds[i]); }));
-    std::erase_if(open_,
-                  [&](const PairId& pair) { return store_.Asked(pair); });
-    TANGRAM_RETURN_IF_ERROR(ComposeAll());
+    TANGRAM_RETURN_IF_ERROR(AskSeeds(seeds));
     if (rules_.fit) TANGRAM_RETURN_IF_ERROR(AskMeasuredSeeds(seeds));
     if (rules_.effort == PipelineRules::Effort::kSeeds) {
       Conclude();
@@ -131,26 +125,6 @@ bool PairSearch::IsHopeless() const {
   return rules_.fit && options_.pruning.imbalance && Limit() < kInfinity &&
          absl::c_none_of(open_,
                          [this](const PairId& pair) { return Matters(pair); });
-}
-
-// Each round has better answers to cut the model by.
-absl::Status PairSearch::AskMeasuredSeeds(std::vector<PairId>& asked) {
-  for (int round = 0; round < kMeasuredRounds; ++round) {
-    const std::vector<PairId> wanted = MeasuredSeedPairs(space_, store_);
-    std::vector<PairId> seeds;
-    absl::c_copy_if(wanted, std::back_inserter(seeds), [&](const PairId& pair) {
-      return space_.PairIterationSeconds(pair) <= Limit() &&
-             absl::c_binary_search(open_, pair);
-    });
-    if (seeds.empty()) return absl::OkStatus();
-    TANGRAM_RETURN_IF_ERROR(
-        Ask(seeds.size(), [&](size_t i) { return FirstQuestion(seeds[i]); }));
-    absl::c_copy(seeds, std::back_inserter(asked));
-    std::erase_if(open_,
-                  [&](const PairId& pair) { return store_.Asked(pair); });
-    TANGRAM_RETURN_IF_ERROR(ComposeAll());
-  }
-  return absl::OkStatus();
 }
 
 // Asks the open pairs that can still matter beside the best pipeline, and
@@ -345,34 +319,44 @@ absl::Status PairSearch::AskBatch(absl::Span<const Question> questions,
          .limit_s = std::max(store_.LimitOf(pair), PlanLimit(pair))});
   }
   TANGRAM_ASSIGN_OR_RETURN(
-      std::vector<SlicePlanSet> answers,
-      source_.Parallelize(space_.context, queries,
-                          [this, done, total](int of_batch, int) {
-                            observer_.OnPairs(static_cast<int>(done) + of_batch,
-                                              static_cast<int>(total));
-                          }));
+      std::vector<SharedAnswer> answers,
+      source_.ParallelizeShared(
+          space_.context, queries, [this, done, total](int of_batch, int) {
+            observer_.OnPairs(static_cast<int>(done) + of_batch,
+                              static_cast<int>(total));
+          }));
   for (size_t i = 0; i < answers.size(); ++i) {
     const Question& question = questions[i];
-    SettleCoverage(question.trailing_stages, answers[i]);
-    if (rules_.runtime != nullptr) {
-      KeepRunnable(*rules_.runtime, space_.context.slices[queries[i].slice],
-                   answers[i]);
-    }
-    stats_.incompatible_plans +=
-        KeepWithin(space_.context.islands[queries[i].island].limits,
-                   space_.context.slices[queries[i].slice], answers[i]);
+    const int covers =
+        SettledCoverage(question.trailing_stages, *answers[i].set);
+    KeepUsable(queries[i], answers[i]);
+    const SlicePlanSet& set = *answers[i].set;
     ++stats_.queries;
     stats_.requeries += store_.Asked(question.pair) ? 1 : 0;
-    stats_.infeasible_answers += answers[i].plans.empty() ? 1 : 0;
-    stats_.slice_plans += static_cast<int64_t>(answers[i].plans.size());
-    stats_.search_steps += answers[i].search_steps;
-    stats_.truncated |= answers[i].truncated;
-    met_.cut_short += answers[i].truncated ? 1 : 0;
+    stats_.infeasible_answers += set.plans.empty() ? 1 : 0;
+    stats_.slice_plans += static_cast<int64_t>(set.plans.size());
+    stats_.search_steps += set.search_steps;
+    stats_.truncated |= set.truncated;
+    met_.cut_short += set.truncated ? 1 : 0;
     composed_[question.pair.microbatch].changed = true;
     if (queries[i].limit_s < kInfinity) limited_.insert(question.pair);
-    store_.Add(question.pair, queries[i].limit_s, std::move(answers[i]));
+    store_.Add(question.pair, queries[i].limit_s, covers,
+               std::move(answers[i]));
   }
   return absl::OkStatus();
+}
+
+// Drops the plans of an answer that the runtime cannot run or that are outside
+// the limits of the island.
+void PairSearch::KeepUsable(const PairQuery& query, SharedAnswer& answer) {
+  const StageLimits& limits = space_.context.islands[query.island].limits;
+  if (rules_.runtime == nullptr && limits.none()) return;
+  const ModelSlice& slice = space_.context.slices[query.slice];
+  SlicePlanSet usable = *answer.set;
+  if (rules_.runtime != nullptr) KeepRunnable(*rules_.runtime, slice, usable);
+  stats_.incompatible_plans += KeepWithin(limits, slice, usable);
+  if (usable.plans.size() == answer.set->plans.size()) return;
+  answer = {.set = std::make_shared<const SlicePlanSet>(std::move(usable))};
 }
 
 // A search without an incumbent has no limit: a plan that is of no use here may

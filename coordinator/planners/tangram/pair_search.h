@@ -128,6 +128,7 @@ class PairSearch {
   absl::Status LeaveUnasked();
   absl::Status AskBatch(absl::Span<const Question> questions, size_t done,
                         size_t total);
+  void KeepUsable(const PairQuery& query, SharedAnswer& answer);
   // Returns the time above which plans of a pair are of no use.
   double PlanLimit(const PairId& pair) const;
   // Returns a lower bound in seconds on pipelines with the pair. For a runtime,
@@ -145,6 +146,8 @@ class PairSearch {
   // Returns whether no pair can be in a pipeline within the limit, which is
   // known before anything is asked.
   bool IsHopeless() const;
+  // Asks the first pairs, and composes.
+  absl::Status AskSeeds(absl::Span<const PairId> seeds);
   // Asks pairs that make good pipelines by the answers so far, and composes.
   // Adds them to `asked`.
   absl::Status AskMeasuredSeeds(std::vector<PairId>& asked);

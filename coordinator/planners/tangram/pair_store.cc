@@ -63,37 +63,63 @@ PairStore::PairStore(int num_microbatch_sizes, int num_slice_classes,
                num_island_classes) {}
 
 void PairStore::Add(const PairId& id, double limit_s, SlicePlanSet answer) {
+  const int covers = answer.covers_trailing_stages;
+  Add(id, limit_s, covers,
+      {.set = std::make_shared<const SlicePlanSet>(std::move(answer))});
+}
+
+void PairStore::Add(const PairId& id, double limit_s,
+                    int covers_trailing_stages, SharedAnswer answer) {
   std::unique_ptr<Entry>& place = entries_[Index(id)];
-  if (place == nullptr) {
+  const bool is_first = place == nullptr;
+  if (is_first) {
     place = std::make_unique<Entry>();
     bytes_ += sizeof(Entry);
   }
   Entry& entry = *place;
+  if (answer.set->plans.empty() && entry.plans().empty()) {
+    entry.infeasible = answer.set->infeasible;
+  }
+  if (is_first) {
+    for (const SlicePlan& plan : answer.set->plans) {
+      bytes_ += BytesOf(plan);
+      entry.candidates.candidates.push_back(MakeCandidate(plan));
+    }
+    entry.only = std::move(answer);
+  } else {
+    Merge(*answer.set, entry);
+  }
+  // Plans above the earlier limit are covered as far as this answer goes.
+  int& covers = entry.candidates.covers_trailing_stages;
+  covers = limit_s > entry.limit_s ? covers_trailing_stages
+                                   : std::max(covers_trailing_stages, covers);
+  entry.limit_s = limit_s;
+}
+
+// Adds the plans of an answer to those of earlier ones.
+void PairStore::Merge(const SlicePlanSet& answer, Entry& entry) {
+  std::vector<SlicePlan>& plans = entry.of_several;
+  if (entry.only.set != nullptr) {
+    plans = entry.only.set->plans;
+    entry.only = {};
+  }
   std::vector<Candidate>& candidates = entry.candidates.candidates;
   std::vector<SlicePlan> added;
-  const KnownPlans known(entry.plans);
-  candidates.reserve(candidates.size() + answer.plans.size());
-  for (SlicePlan& plan : answer.plans) {
+  const KnownPlans known(plans);
+  for (const SlicePlan& plan : answer.plans) {
     const int same = known.Find(plan);
     if (same >= 0) {
-      int& claimed = entry.plans[same].max_trailing_stages;
+      int& claimed = plans[same].max_trailing_stages;
       claimed = std::max(claimed, plan.max_trailing_stages);
       candidates[same].max_trailing_stages = claimed;
       continue;
     }
     bytes_ += BytesOf(plan);
     candidates.push_back(MakeCandidate(plan));
-    added.push_back(std::move(plan));
+    added.push_back(plan);
   }
-  entry.plans.insert(entry.plans.end(), std::make_move_iterator(added.begin()),
-                     std::make_move_iterator(added.end()));
-  // Plans above the earlier limit are covered as far as this answer goes.
-  int& covers = entry.candidates.covers_trailing_stages;
-  covers = limit_s > entry.limit_s
-               ? answer.covers_trailing_stages
-               : std::max(answer.covers_trailing_stages, covers);
-  entry.limit_s = limit_s;
-  if (entry.plans.empty()) entry.infeasible = std::move(answer.infeasible);
+  plans.insert(plans.end(), std::make_move_iterator(added.begin()),
+               std::make_move_iterator(added.end()));
 }
 
 }  // namespace tangram

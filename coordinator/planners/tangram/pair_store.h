@@ -8,6 +8,7 @@
 
 #include "absl/types/span.h"
 #include "common/domain/slice_plan.h"
+#include "common/parallelizer/slice_plan_source.h"
 #include "coordinator/composition/candidate.h"
 
 namespace tangram {
@@ -35,10 +36,13 @@ class PairStore {
   bool is_full() const;
 
   // Adds an answer to a question with this limit (PairQuery::limit_s), at least
-  // that of earlier questions for the pair, whose coverage is settled
-  // (SettleCoverage). Its plans join those of earlier answers for the same
-  // pair. A plan with the stages of an earlier one is not kept twice: it only
-  // raises the claim of that one.
+  // that of earlier questions for the pair, with its coverage of trailing
+  // stages (SettledCoverage). Its plans join those of earlier answers for the
+  // same pair. A plan with the stages of an earlier one is not kept twice: it
+  // only raises the claim of that one.
+  void Add(const PairId& id, double limit_s, int covers_trailing_stages,
+           SharedAnswer answer);
+  // Likewise for an answer that nothing else holds, with its own coverage.
   void Add(const PairId& id, double limit_s, SlicePlanSet answer);
 
   const PairCandidates& CandidatesOf(const PairId& id) const {
@@ -46,7 +50,11 @@ class PairStore {
   }
   // Returns the plans in the order of CandidatesOf(id).candidates.
   absl::Span<const SlicePlan> PlansOf(const PairId& id) const {
-    return EntryOf(id).plans;
+    return EntryOf(id).plans();
+  }
+  // Returns the name of the plans; all 0: they have none.
+  SharedAnswer::Name NameOf(const PairId& id) const {
+    return EntryOf(id).only.name;
   }
   // Returns the limit in seconds with which the pair was asked; 0: not asked.
   double LimitOf(const PairId& id) const { return EntryOf(id).limit_s; }
@@ -57,10 +65,18 @@ class PairStore {
  private:
   struct Entry {
     PairCandidates candidates;
-    std::vector<SlicePlan> plans;
+    SharedAnswer only;                  // As long as there is just one.
+    std::vector<SlicePlan> of_several;  // Afterwards.
     std::optional<Infeasible> infeasible;
     double limit_s = 0;
+
+    absl::Span<const SlicePlan> plans() const {
+      if (only.set != nullptr) return only.set->plans;
+      return of_several;
+    }
   };
+
+  void Merge(const SlicePlanSet& answer, Entry& entry);
 
   size_t Index(const PairId& id) const {
     return (static_cast<size_t>(id.microbatch) * num_slice_classes_ +

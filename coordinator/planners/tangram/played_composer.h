@@ -15,6 +15,7 @@
 #include "coordinator/planners/tangram/played_order.h"
 #include "coordinator/planners/tangram/played_prefixes.h"
 #include "coordinator/planners/tangram/simulated_bound.h"
+#include "coordinator/planners/tangram/slice_groups.h"
 
 namespace tangram {
 
@@ -49,49 +50,52 @@ class PlayedOrder::Composer {
  public:
   // `settled` has a bit for each set of islands that is not wanted any more. It
   // must outlive this object.
-  Composer(const PlayedProblem& problem, double limit_s,
-           const uint32_t& settled)
+  // `plans` are BoundsOf(problem), and must outlive it too.
+  Composer(const PlayedProblem& problem, const std::vector<SliceBound>& plans,
+           double limit_s, const uint32_t& settled)
       : problem_(problem),
+        plans_(plans),
         limit_s_(limit_s),
         settled_(settled),
         least_exchange_s_(problem.plans.size() * problem.num_islands, -1),
-        ending_at_(problem.num_atoms + 1) {
-    for (const PlayedPlan& plan : problem.plans)
-      plans_.push_back(AloneOf(plan));
+        exchanges_s_(static_cast<size_t>(problem.num_islands) *
+                     problem.num_islands) {
+    for (const PlayedPlan& plan : problem.plans) {
+      num_first_ends_ =
+          std::max(num_first_ends_, static_cast<size_t>(plan.first_end) + 1);
+    }
+    std::vector<std::vector<int>> ending_at(problem.num_atoms + 1);
     for (int s = 0; s < static_cast<int>(problem.slices.size()); ++s) {
       const PlayedSlice& slice = problem.slices[s];
       if (plans_[slice.plan].busiest_s >= limit_s) continue;
-      ending_at_[slice.atoms.end].push_back(s);
+      ending_at[slice.atoms.end].push_back(s);
     }
-    for (const std::vector<int>& slices : ending_at_) AddGroups(slices);
+    for (const std::vector<int>& slices : ending_at) AddGroups(slices);
     BoundPrefixes();
+    LeaveOutHopeless();
   }
 
-  // The least latency and busiest time of some first atoms on some islands.
-  struct Prefix {
-    double latency_s = kInfinity;
-    double busiest_s = kInfinity;
-  };
+  // Returns the bounds of the plans of a problem, wherever they are placed.
+  static std::vector<SliceBound> BoundsOf(const PlayedProblem& problem) {
+    std::vector<SliceBound> bounds;
+    bounds.reserve(problem.plans.size());
+    for (const PlayedPlan& plan : problem.plans) {
+      bounds.push_back(AloneOf(plan, problem.num_microbatches));
+    }
+    return bounds;
+  }
+
   // The atoms in front of a group, and what it sends to the tail behind it: one
   // microbatch there and back, and the others on the busier link.
   struct Front {
-    Prefix prefix;
+    PrefixBound prefix;
     double transfers_s = 0;
     double queue_s = 0;
   };
 
-  // Slices on the same atoms and island, and the least of their bounds.
-  struct Group {
-    int begin = 0;
-    int island = 0;
-    double latency_s = kInfinity;
-    double busiest_s = kInfinity;
-    // The same, with the closing of the slice.
-    double closed_latency_s = kInfinity;
-    double closed_busiest_s = kInfinity;
-    std::vector<int> slices;  // Ascending.
-  };
-  const std::vector<Group>& ending_at(int atom) const { return groups_[atom]; }
+  const std::vector<SliceGroup>& ending_at(int atom) const {
+    return groups_[atom];
+  }
   int64_t work() const { return work_; }
   double limit_s() const { return limit_s_; }
 
@@ -99,7 +103,7 @@ class PlayedOrder::Composer {
   double QuickSeconds() const {
     double least_s = kInfinity;
     ForWanted(0, [&](uint32_t all) {
-      const Prefix& prefix = prefixes_[problem_.num_atoms][all];
+      const PrefixBound& prefix = prefixes_[problem_.num_atoms][all];
       least_s = std::min(least_s, std::max(prefix.busiest_s, prefix.latency_s));
     });
     return kRounding * least_s;
@@ -111,12 +115,14 @@ class PlayedOrder::Composer {
     size_t num_slices = 0;
     std::vector<std::vector<SliceBound>> beginning(num_ends);
     std::vector<std::vector<SliceBound>> ending(num_ends);
-    for (const std::vector<int>& slices : ending_at_) {
-      num_slices += slices.size();
-      for (const int index : slices) {
-        const SliceBound bound = BoundOf(problem_.slices[index]);
-        beginning[bound.atoms.begin].push_back(bound);
-        ending[bound.atoms.end].push_back(bound);
+    for (const std::vector<SliceGroup>& groups : groups_) {
+      for (const SliceGroup& group : groups) {
+        num_slices += group.slices.size();
+        for (const int index : group.slices) {
+          const SliceBound bound = BoundOf(problem_.slices[index]);
+          beginning[bound.atoms.begin].push_back(bound);
+          ending[bound.atoms.end].push_back(bound);
+        }
       }
     }
     joint_tells_ =
@@ -174,7 +180,7 @@ class PlayedOrder::Composer {
 
   // Returns what QuickSeconds needs of a tail, and of the group in front of it.
   // Empty: the group is of no use there.
-  std::optional<Front> FrontOf(const Group& group, const Tail& tail,
+  std::optional<Front> FrontOf(const SliceGroup& group, const Tail& tail,
                                double limit_s) {
     const uint32_t own = uint32_t{1} << group.island;
     if ((tail.islands & own) != 0) return std::nullopt;
@@ -300,6 +306,7 @@ class PlayedOrder::Composer {
       transfers_s = there_s + back_s;
     }
     double least_s = kInfinity;
+    double* const exchanges_s = ExchangesWith(tail.last, island);
     for (const int index : groups_[tail.begin][number].slices) {
       ++work_;
       const PlayedSlice& slice = problem_.slices[index];
@@ -314,10 +321,13 @@ class PlayedOrder::Composer {
                     PassesSeconds(alone, transfers_s + tail.round_trip_s,
                                   tail.num_stages)});
       if (seconds >= least_s) continue;
-      const double exchange_s =
-          problem_.exchange_s
-              ? problem_.exchange_s(slice, problem_.slices[tail.last])
-              : 0;
+      double& exchange_s = exchanges_s[problem_.plans[slice.plan].first_end];
+      if (exchange_s < 0) {
+        exchange_s =
+            problem_.exchange_s
+                ? problem_.exchange_s(slice, problem_.slices[tail.last])
+                : 0;
+      }
       least_s = std::min(least_s, seconds + exchange_s);
     }
     return kRounding * least_s;
@@ -339,15 +349,28 @@ class PlayedOrder::Composer {
     return least_s;
   }
 
+  // Returns the exchanges of the last stage of slice `last_index` with the
+  // first stages of an island, by their numbers; -1: not known yet.
+  double* ExchangesWith(int last_index, int first_island) {
+    const PlayedSlice& last = problem_.slices[last_index];
+    const size_t at =
+        static_cast<size_t>(last.island) * problem_.num_islands + first_island;
+    const size_t begin = problem_.plans[last.plan].last_end * num_first_ends_;
+    std::vector<double>& known = exchanges_s_[at];
+    if (known.size() < begin + num_first_ends_) {
+      known.resize(begin + num_first_ends_, -1);
+    }
+    return &known[begin];
+  }
+
   // The least over all wanted sets, when `settled` were not wanted.
   struct Wanted {
-    Prefix least;
+    PrefixBound least;
     uint32_t settled = 0;
     bool is_known = false;
   };
 
-  // Returns the bounds of a plan, wherever it is placed.
-  SliceBound AloneOf(const PlayedPlan& plan) const {
+  static SliceBound AloneOf(const PlayedPlan& plan, int num_microbatches) {
     const StageTimes& first = plan.stages.front();
     const auto num_stages = static_cast<int>(plan.stages.size());
     SliceBound alone{.num_stages = num_stages,
@@ -356,8 +379,7 @@ class PlayedOrder::Composer {
     for (int s = 0; s < num_stages; ++s) {
       const StageTimes& stage = plan.stages[s];
       const double seconds = stage.forward_s + stage.backward_s;
-      const double busy_s =
-          alone.latency_s + problem_.num_microbatches * seconds;
+      const double busy_s = alone.latency_s + num_microbatches * seconds;
       if (busy_s > alone.busiest_s || s == 0) {
         alone.busiest_s = busy_s;
         alone.stage_s = seconds;
@@ -398,13 +420,13 @@ class PlayedOrder::Composer {
 
   // Returns the least latency and the least busiest time of atoms [0, begin) in
   // front of a tail on `islands`, the first of which is `front`.
-  const Prefix& InFrontOf(int begin, uint32_t islands, int front) {
+  const PrefixBound& InFrontOf(int begin, uint32_t islands, int front) {
     const uint32_t key = tells_islands() ? islands : 0;
     Wanted& wanted = wanted_[begin][key * problem_.num_islands + front];
     if (wanted.is_known && wanted.settled == settled_) return wanted.least;
     wanted = {.settled = settled_, .is_known = true};
     ForWanted(key, [&](uint32_t before) {
-      Prefix& least = wanted.least;
+      PrefixBound& least = wanted.least;
       const double latency_s = joint_.has_value()
                                    ? JointLatencyOf(begin, before, front).back()
                                    : prefixes_[begin][before].latency_s;
@@ -433,7 +455,7 @@ class PlayedOrder::Composer {
 
   // Adds the groups of slices that end at the next atom.
   void AddGroups(const std::vector<int>& slices) {
-    std::vector<Group>& groups = groups_.emplace_back();
+    std::vector<SliceGroup>& groups = groups_.emplace_back();
     // [begin · num_islands + island]: the number of the group; -1: none.
     std::vector<int> known(problem_.num_atoms * problem_.num_islands, -1);
     for (const int index : slices) {
@@ -444,21 +466,42 @@ class PlayedOrder::Composer {
         number = static_cast<int>(groups.size());
         groups.push_back({.begin = slice.atoms.begin, .island = slice.island});
       }
-      Group& group = groups[number];
-      const SliceBound& alone = plans_[slice.plan];
-      group.latency_s = std::min(group.latency_s, alone.latency_s);
-      group.busiest_s = std::min(group.busiest_s, alone.busiest_s);
-      group.closed_latency_s =
-          std::min(group.closed_latency_s, alone.closing_s + alone.latency_s);
-      group.closed_busiest_s =
-          std::min(group.closed_busiest_s, alone.closing_s + alone.busiest_s);
-      group.slices.push_back(index);
+      groups[number].Add(index, plans_[slice.plan]);
     }
-    // Those from atom 0 on come first in `known`.
-    first_groups_.emplace_back(
-        known.begin(),
-        known.begin() + std::min<int>(problem_.num_islands,
-                                      static_cast<int>(known.size())));
+  }
+
+  // Finds the groups from atom 0 on.
+  void FindFirstGroups() {
+    first_groups_.assign(groups_.size(),
+                         std::vector<int>(problem_.num_islands, -1));
+    for (size_t end = 0; end < groups_.size(); ++end) {
+      const auto num_groups = static_cast<int>(groups_[end].size());
+      for (int number = 0; number < num_groups; ++number) {
+        const SliceGroup& group = groups_[end][number];
+        if (group.begin == 0) first_groups_[end][group.island] = number;
+      }
+    }
+  }
+
+  // Leaves out slices that are in no pipeline within the limit, as the other
+  // islands cannot hold the other atoms in time.
+  void LeaveOutHopeless() {
+    if (tells_islands()) {
+      const AroundSlices around(problem_.num_islands, groups_, prefixes_);
+      const auto bound_of = [this](int slice) -> const SliceBound& {
+        return plans_[problem_.slices[slice].plan];
+      };
+      for (size_t end = 1; end < groups_.size(); ++end) {
+        for (SliceGroup& group : groups_[end]) {
+          around.KeepUseful(static_cast<int>(end), limit_s_, bound_of, group);
+        }
+        std::erase_if(groups_[end], [](const SliceGroup& group) {
+          return group.slices.empty();
+        });
+      }
+      BoundPrefixes();
+    }
+    FindFirstGroups();
   }
 
   // With V the passes of a tail on `islands` whose first slice is on island
@@ -470,7 +513,7 @@ class PlayedOrder::Composer {
     double least_s = kInfinity;
     ForWanted(tells_islands() ? islands : 0, [&](uint32_t before) {
       if (!joint_.has_value()) {
-        const Prefix& prefix = prefixes_[begin][before];
+        const PrefixBound& prefix = prefixes_[begin][before];
         least_s = std::min(
             least_s, std::max(prefix.busiest_s, prefix.latency_s + passes_s));
         return;
@@ -504,11 +547,11 @@ class PlayedOrder::Composer {
   // its slices.
   void BoundPrefixes() {
     prefixes_.assign(problem_.num_atoms + 1,
-                     std::vector<Prefix>(AllIslands() + 1));
+                     std::vector<PrefixBound>(AllIslands() + 1));
     ForgetWanted();
     prefixes_[0][0] = {0, 0};
     for (int end = 1; end <= problem_.num_atoms; ++end) {
-      for (const Group& group : groups_[end]) {
+      for (const SliceGroup& group : groups_[end]) {
         const bool closes = group.begin == 0;
         const double latency_s =
             closes ? group.closed_latency_s : group.latency_s;
@@ -517,8 +560,8 @@ class PlayedOrder::Composer {
         const uint32_t own =
             tells_islands() ? uint32_t{1} << group.island : uint32_t{0};
         for (uint32_t u = own; u <= AllIslands(); u = (u + 1) | own) {
-          const Prefix& before = prefixes_[group.begin][u & ~own];
-          Prefix& prefix = prefixes_[end][u];
+          const PrefixBound& before = prefixes_[group.begin][u & ~own];
+          PrefixBound& prefix = prefixes_[end][u];
           prefix.latency_s =
               std::min(prefix.latency_s, before.latency_s + latency_s);
           prefix.busiest_s = std::min(
@@ -530,16 +573,19 @@ class PlayedOrder::Composer {
   }
 
   const PlayedProblem& problem_;
+  const std::vector<SliceBound>& plans_;  // Without a place.
   const double limit_s_;
   const uint32_t& settled_;
-  std::vector<SliceBound> plans_;  // Without a place.
   // [plan · num_islands + first island]; -1: not known yet.
   std::vector<double> least_exchange_s_;
-  std::vector<std::vector<int>> ending_at_;  // [atom]: slices.
-  std::vector<std::vector<Group>> groups_;   // [atom]: the same.
+  // [last island · num_islands + first island][last end · num_first_ends_ +
+  // first end]; -1: not known yet.
+  std::vector<std::vector<double>> exchanges_s_;
+  size_t num_first_ends_ = 1;
+  std::vector<std::vector<SliceGroup>> groups_;  // [atom]: those that end.
   // [atom][island]: the one of groups_ from atom 0 on; -1: there is none.
   std::vector<std::vector<int>> first_groups_;
-  std::vector<std::vector<Prefix>> prefixes_;  // [atoms][islands].
+  std::vector<std::vector<PrefixBound>> prefixes_;  // [atoms][islands].
   // [atoms][islands of the tail · num_islands + the first of them].
   std::vector<std::vector<Wanted>> wanted_;
   std::optional<PlayedPrefixes> joint_;

@@ -32,6 +32,9 @@ PlayedOrder::PlayedOrder(std::vector<PlayedProblem> problems, double limit_s,
       problems_(std::move(problems)),
       least_s_(problems_.size()) {
   SettleCopies();
+  for (const PlayedProblem& problem : problems_) {
+    plans_.push_back(Composer::BoundsOf(problem));
+  }
   Begin(limit_s, /*is_tight=*/false);
 }
 
@@ -72,8 +75,8 @@ void PlayedOrder::Begin(double limit_s, bool is_tight) {
   for (int p = 0; p < static_cast<int>(problems_.size()); ++p) {
     if (least_s_[p] >= limit_s) continue;
     if (composers_[p] == nullptr || composers_[p]->limit_s() != limit_s) {
-      composers_[p] =
-          std::make_unique<Composer>(problems_[p], limit_s, settled_sets_);
+      composers_[p] = std::make_unique<Composer>(problems_[p], plans_[p],
+                                                 limit_s, settled_sets_);
     }
     Composer& composer = *composers_[p];
     least_s_[p] = composer.QuickSeconds();
@@ -237,7 +240,7 @@ absl::Status PlayedOrder::Expand(int tail, double limit_s,
     next_poll_ = work_ + kWorkBetweenPolls;
     if (should_stop()) return absl::CancelledError("planning stopped");
   }
-  for (const Composer::Group& group : composer.ending_at(rest.begin)) {
+  for (const SliceGroup& group : composer.ending_at(rest.begin)) {
     if (!IsNext(group.island, rest.islands)) continue;
     ++work_;
     const std::optional<Composer::Front> front =

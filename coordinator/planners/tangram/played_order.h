@@ -17,6 +17,7 @@
 #include "common/domain/model_slice.h"
 #include "common/sim/play_pipeline.h"
 #include "coordinator/planners/tangram/best_tails.h"
+#include "coordinator/planners/tangram/played_suffixes.h"
 
 namespace tangram {
 
@@ -77,10 +78,10 @@ struct PlayedPipeline {
   double seconds = 0;
 };
 
-// Limits of one search: about 40 ms and 20 MB. With half of the work, 7 of 54
+// Limits of one search: about 60 ms and 30 MB. With a third of it, 7 of 54
 // searches of four islands found slower pipelines.
-inline constexpr int64_t kMaxPlayedWork = 4'000'000;
-inline constexpr size_t kMaxPlayedTails = 200'000;
+inline constexpr int64_t kMaxPlayedWork = 6'000'000;
+inline constexpr size_t kMaxPlayedTails = 300'000;
 
 // Enumerates the compositions of some problems in order of their simulated
 // iteration times. Best-first search from the back: a partial pipeline counts
@@ -171,6 +172,7 @@ class PlayedOrder {
 
   const Scope scope_;
   std::vector<PlayedProblem> problems_;
+  std::vector<std::vector<SliceBound>> plans_;        // By problem and plan.
   std::vector<std::unique_ptr<Composer>> composers_;  // By problem.
   std::vector<double> least_s_;          // By problem: no pipeline takes less.
   std::deque<Tail> tails_;               // It grows without a copy.

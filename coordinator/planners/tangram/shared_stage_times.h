@@ -8,6 +8,9 @@
 
 namespace tangram {
 
+// The times of the stages of some slice plans, plan by plan.
+using TimesOfPlans = std::vector<std::vector<StageTimes>>;
+
 // Times of the stages of slice plans that searches share. Every search that
 // uses one plans the same model on nodes of the same cluster, as those for
 // different allocations do: a group of a name has the same nodes and links in
@@ -15,8 +18,8 @@ namespace tangram {
 // on what is found. Implementations are thread-safe.
 class SharedStageTimes {
  public:
-  // Stands for a slice plan, its training and microbatch size, and the GPUs
-  // under it. 128 bits of content.
+  // Stands for the slice plans of a pair, their training and microbatch size,
+  // and the GPUs under them. 128 bits of content.
   struct Key {
     uint64_t high = 0;
     uint64_t low = 0;
@@ -26,10 +29,10 @@ class SharedStageTimes {
   virtual ~SharedStageTimes() = default;
   // Returns the times of `key`, or null if they are not known. They stay as
   // long as this object.
-  virtual const std::vector<StageTimes>* Find(const Key& key) = 0;
+  virtual const TimesOfPlans* Find(const Key& key) = 0;
   // May keep them. Returns those that it keeps, or null.
-  virtual const std::vector<StageTimes>* Insert(
-      const Key& key, const std::vector<StageTimes>& times) = 0;
+  virtual const TimesOfPlans* Insert(const Key& key,
+                                     const TimesOfPlans& times) = 0;
 };
 
 // Makes a key from words, in order. The two halves are mixed apart.

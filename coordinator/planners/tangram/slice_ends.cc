@@ -38,12 +38,6 @@ SliceEnds::Ends SliceEnds::Add(const SlicePlan& plan, int island) {
                           islands_[island].last)};
 }
 
-double SliceEnds::ExchangeSeconds(int first_island, int first, int last_island,
-                                  int last) {
-  return times_->ExchangeSeconds(islands_[first_island].first[first],
-                                 islands_[last_island].last[last]);
-}
-
 double SliceEnds::LeastExchangeSeconds(int first_island, int last_island,
                                        int last) {
   double least_s = kInfinity;
@@ -58,8 +52,10 @@ double SliceEnds::LeastExchangeSeconds(int first_island, int last_island,
 const SliceEnds::Boundary& SliceEnds::BoundaryOf(int atom, int from_island,
                                                  int to_island) {
   const size_t num_islands = islands_.size();
-  std::vector<Boundary>& boundaries = boundaries_[times_->FirstAlike(atom)];
-  boundaries.resize(num_islands * num_islands);
+  const size_t first = times_->FirstAlike(atom);
+  if (first >= boundaries_.size()) boundaries_.resize(first + 1);
+  std::vector<Boundary>& boundaries = boundaries_[first];
+  if (boundaries.empty()) boundaries.resize(num_islands * num_islands);
   Boundary& boundary = boundaries[from_island * num_islands + to_island];
   const bool is_known =
       boundary.transfers.size() ==

@@ -1,7 +1,6 @@
 #ifndef TANGRAM_COORDINATOR_PLANNERS_TANGRAM_SLICE_ENDS_H_
 #define TANGRAM_COORDINATOR_PLANNERS_TANGRAM_SLICE_ENDS_H_
 
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -20,7 +19,10 @@ class SliceEnds {
 
   // `times` must outlive this object.
   SliceEnds(int microbatch, int num_islands, SliceTimes& times)
-      : microbatch_(microbatch), times_(&times), islands_(num_islands) {}
+      : microbatch_(microbatch),
+        times_(&times),
+        islands_(num_islands),
+        exchanges_(static_cast<size_t>(num_islands) * num_islands) {}
 
   // Numbers of the first and the last stage of a plan among those of its
   // island.
@@ -42,9 +44,22 @@ class SliceEnds {
     return BoundaryOf(atom, from_island, to_island).least;
   }
 
-  // Returns SliceTimes::ExchangeSeconds.
+  // Returns SliceTimes::ExchangeSeconds of first stage `first` and last stage
+  // `last` of two islands.
   double ExchangeSeconds(int first_island, int first, int last_island,
-                         int last);
+                         int last) {
+    std::vector<double>& known =
+        exchanges_[first_island * islands_.size() + last_island];
+    const std::vector<SliceTimes::EndStage>& firsts =
+        islands_[first_island].first;
+    const std::vector<SliceTimes::EndStage>& lasts = islands_[last_island].last;
+    if (known.empty()) known.assign(firsts.size() * lasts.size(), -1);
+    double& seconds = known[last * firsts.size() + first];
+    if (seconds < 0) {
+      seconds = times_->ExchangeSeconds(firsts[first], lasts[last]);
+    }
+    return seconds;
+  }
   // Returns the least of them with a first stage of island `first_island`.
   // Infinite: there is none.
   double LeastExchangeSeconds(int first_island, int last_island, int last);
@@ -66,7 +81,10 @@ class SliceEnds {
   SliceTimes* times_;
   std::vector<IslandEnds> islands_;
   // [atom, the first of those alike][from_island · num_islands + to_island].
-  std::map<int, std::vector<Boundary>> boundaries_;
+  std::vector<std::vector<Boundary>> boundaries_;
+  // [first island · num_islands + last island][last · number of first + first];
+  // -1: not known yet.
+  std::vector<std::vector<double>> exchanges_;
 };
 
 }  // namespace tangram

@@ -32,6 +32,29 @@ uint64_t Both(int a, int b) {
   return uint64_t{static_cast<uint32_t>(a)} << 32 | static_cast<uint32_t>(b);
 }
 
+void AddPlan(const SlicePlan& plan, StageTimesKey& key) {
+  const auto add = [&key](auto... numbers) {
+    (key.Add(static_cast<uint64_t>(numbers)), ...);
+  };
+  const auto add_fractions = [&key](auto... fractions) {
+    (key.Add(std::bit_cast<uint64_t>(fractions)), ...);
+  };
+  add(plan.stages.size());
+  for (const SliceStage& stage : plan.stages) {
+    const auto& [begin, end, parallelism, recompute, offload] = stage.plan;
+    const auto& [tp, cp, dp, ep, fsep, zero, zero_degree, sequence, tp_y] =
+        parallelism;
+    add(Both(begin.layer, begin.op), Both(end.layer, end.op), Both(tp, cp),
+        Both(dp, ep), Both(fsep, zero), Both(zero_degree, sequence), tp_y,
+        recompute.size());
+    for (const RecomputeRun& run : recompute) {
+      add(Both(run.num_layers, run.mask));
+    }
+    const auto& [weights, gradients, optimizer, activations] = offload;
+    add_fractions(weights, gradients, optimizer, activations);
+  }
+}
+
 }  // namespace
 
 size_t SliceTimes::Hash::operator()(const Boundary& boundary) const {
@@ -71,61 +94,60 @@ uint64_t SliceTimes::NameOf(const Island& island) const {
   return nodes.Finish();
 }
 
-SharedStageTimes::Key SliceTimes::KeyOf(const PairId& pair, int island,
-                                        const SlicePlan& plan) const {
+SharedStageTimes::Key SliceTimes::KeyOf(const PairId& pair, int island) const {
   const AtomRange atoms = space_.slices.MembersOf(pair.slice_class).front();
   StageTimesKey key;
   const auto add = [&key](auto... numbers) {
     (key.Add(static_cast<uint64_t>(numbers)), ...);
   };
-  const auto add_fractions = [&key](auto... fractions) {
-    (key.Add(std::bit_cast<uint64_t>(fractions)), ...);
-  };
   add(training_, islands_[island], space_.microbatch_sizes[pair.microbatch],
-      space_.first_layer[atoms.begin], space_.first_layer[atoms.end],
-      plan.stages.size());
-  for (const SliceStage& stage : plan.stages) {
-    const auto& [begin, end, parallelism, recompute, offload] = stage.plan;
-    const auto& [tp, cp, dp, ep, fsep, zero, zero_degree, sequence, tp_y] =
-        parallelism;
-    add(Both(begin.layer, begin.op), Both(end.layer, end.op), Both(tp, cp),
-        Both(dp, ep), Both(fsep, zero), Both(zero_degree, sequence), tp_y,
-        recompute.size());
-    for (const RecomputeRun& run : recompute) {
-      add(Both(run.num_layers, run.mask));
-    }
-    const auto& [weights, gradients, optimizer, activations] = offload;
-    add_fractions(weights, gradients, optimizer, activations);
+      space_.first_layer[atoms.begin], space_.first_layer[atoms.end]);
+  const SharedAnswer::Name name = store_.NameOf(pair);
+  const bool has_name = name != SharedAnswer::Name();
+  add(has_name);
+  if (has_name) {
+    add(name[0], name[1]);
+    return key.key();
   }
+  for (const SlicePlan& plan : store_.PlansOf(pair)) AddPlan(plan, key);
   return key.key();
 }
 
-const std::vector<StageTimes>& SliceTimes::StagesOf(const PairId& pair,
-                                                    int island, int plan) {
+const TimesOfPlans& SliceTimes::TimesOf(const PairId& pair, int island) {
   island = space_.first_alike[island];
   const size_t slice =
       static_cast<size_t>(pair.microbatch) * space_.slices.num_classes() +
       pair.slice_class;
-  auto& of_plans = times_[slice * space_.num_islands() + island];
-  const absl::Span<const SlicePlan> plans = store_.PlansOf(pair);
-  if (of_plans.size() < plans.size()) of_plans.resize(plans.size());
-  const std::vector<StageTimes>*& known = of_plans[plan];
-  if (known != nullptr) return *known;
+  const TimesOfPlans*& known = times_[slice * space_.num_islands() + island];
+  const size_t num_plans = store_.PlansOf(pair).size();
+  if (known != nullptr && known->size() == num_plans) return *known;
   if (shared_ != nullptr) {
-    const SharedStageTimes::Key key = KeyOf(pair, island, plans[plan]);
+    const SharedStageTimes::Key key = KeyOf(pair, island);
     known = shared_->Find(key);
     if (known == nullptr) {
-      not_kept_ = Time(pair, island, plans[plan]);
+      not_kept_ = TimeAll(pair, island);
       known = shared_->Insert(key, not_kept_);
     }
     if (known != nullptr) return *known;
   } else {
-    not_kept_ = Time(pair, island, plans[plan]);
+    not_kept_ = TimeAll(pair, island);
   }
-  if (num_timed_ + not_kept_.size() > kMaxTimedStages) return not_kept_;
-  num_timed_ += not_kept_.size();
+  size_t num_stages = 0;
+  for (const std::vector<StageTimes>& plan : not_kept_) {
+    num_stages += plan.size();
+  }
+  if (num_timed_ + num_stages > kMaxTimedStages) return not_kept_;
+  num_timed_ += num_stages;
   known = &own_.emplace_back(std::move(not_kept_));
   return *known;
+}
+
+TimesOfPlans SliceTimes::TimeAll(const PairId& pair, int island) {
+  TimesOfPlans times;
+  for (const SlicePlan& plan : store_.PlansOf(pair)) {
+    times.push_back(Time(pair, island, plan));
+  }
+  return times;
 }
 
 std::vector<StageTimes> SliceTimes::Time(const PairId& pair, int island,

@@ -32,12 +32,10 @@ class SliceTimes {
   SliceTimes(const SearchSpace& space, const PairStore& store,
              const PlanRequest& request, SharedStageTimes* shared = nullptr);
 
-  // Returns the times of plan `plan` of PairStore::PlansOf(pair) on `island`,
-  // for one pipeline microbatch. They are the same at every position of the
-  // slice, and on alike islands. The last stage has no transfers. Valid until
-  // the next call.
-  const std::vector<StageTimes>& StagesOf(const PairId& pair, int island,
-                                          int plan);
+  // Returns the times of PairStore::PlansOf(pair) on `island`, for one pipeline
+  // microbatch. They are the same at every position of the slice, and on alike
+  // islands. The last stage has no transfers. Valid until the next call.
+  const TimesOfPlans& TimesOf(const PairId& pair, int island);
 
   // The last stage of one slice and the first stage of the next.
   struct Boundary {
@@ -89,8 +87,8 @@ class SliceTimes {
 
   std::vector<StageTimes> Time(const PairId& pair, int island,
                                const SlicePlan& plan);
-  SharedStageTimes::Key KeyOf(const PairId& pair, int island,
-                              const SlicePlan& plan) const;
+  TimesOfPlans TimeAll(const PairId& pair, int island);
+  SharedStageTimes::Key KeyOf(const PairId& pair, int island) const;
   uint64_t NameOf(const Island& island) const;
   void SetTransfers(double bytes, const Range& from, const Range& to,
                     StageTimes& stage);
@@ -105,12 +103,12 @@ class SliceTimes {
   uint64_t training_ = 0;
   std::vector<uint64_t> islands_;
   std::vector<int> alike_;  // By atom: FirstAlike.
-  // By pair, island and plan: those of own_ or shared_. Null: not timed yet.
-  std::vector<std::vector<const std::vector<StageTimes>*>> times_;
-  std::deque<std::vector<StageTimes>> own_;
-  std::vector<StageTimes> not_kept_;  // The last that own_ has no room for.
-  size_t num_timed_ = 0;              // Stages in own_.
-  std::list<DeviceSpec> devices_;     // All different.
+  // By pair and island: those of own_ or shared_. Null: not timed yet.
+  std::vector<const TimesOfPlans*> times_;
+  std::deque<TimesOfPlans> own_;
+  TimesOfPlans not_kept_;          // The last that own_ has no room for.
+  size_t num_timed_ = 0;           // Stages in own_.
+  std::list<DeviceSpec> devices_;  // All different.
   std::map<Range, Placement> placed_;
   std::map<std::pair<EndStage, EndStage>, double> exchanges_;
   // From one range to another, and back.

@@ -103,6 +103,44 @@ TEST(SharedAnswersTest, AQuestionThatAnotherAsksIsNotAskedAgain) {
   EXPECT_EQ(answers->num_asked(), 1);
 }
 
+TEST(SharedAnswersTest, AnswersAreSharedUnderTheirNames) {
+  CountingParallelizer parallelizer;
+  const auto threads = CreateLocalSlicePlanSource(parallelizer, 1);
+  const auto make_source = [&](int64_t max_unpacked_stages) {
+    return CreateCachingSlicePlanSource(
+        *threads, std::make_shared<SharedAnswers>(1 << 20, /*most_claims=*/4,
+                                                  max_unpacked_stages));
+  };
+  const auto source = make_source(2);
+  const auto ask = [&](SlicePlanSource& from, int step) {
+    return from
+        .ParallelizeShared(testing::CountingContext(), Queries({step}), nullptr)
+        ->front();
+  };
+  const SharedAnswer first = ask(*source, 1);
+  const SharedAnswer second = ask(*source, 2);
+  EXPECT_EQ(second.set->search_steps, 2);
+  EXPECT_NE(first.name, SharedAnswer::Name());
+  EXPECT_NE(first.name, second.name);
+  EXPECT_EQ(ask(*source, 1).set, first.set);
+  EXPECT_EQ(ask(*source, 1).name, first.name);
+  // There is room for two. The third is unpacked each time.
+  const SharedAnswer third = ask(*source, 3);
+  EXPECT_NE(ask(*source, 3).set, third.set);
+  EXPECT_EQ(ask(*source, 3).name, third.name);
+  EXPECT_EQ(parallelizer.num_calls, 3);
+  // Other answers may be those of another parallelizer.
+  EXPECT_NE(ask(*make_source(2), 1).name, first.name);
+}
+
+TEST(SharedAnswersTest, TruncatedAnswersHaveNoName) {
+  SharedAnswers answers(1 << 20, /*most_claims=*/1, /*max_unpacked_stages=*/9);
+  const QueryKey key;
+  EXPECT_EQ(answers.KeepUnpacked(key, {.truncated = true}).name,
+            SharedAnswer::Name());
+  EXPECT_EQ(answers.FindUnpacked(key).set, nullptr);
+}
+
 TEST(SharedAnswersTest, AnEndedClaimWithoutAnswerLeavesTheQuestionToOthers) {
   SharedAnswers answers(1 << 20);
   const std::vector<QueryKey> key(1);

@@ -69,6 +69,36 @@ TEST(PairSearchTest, TheFirstAlikeIslandsAreUsedAndTheOthersHaveOneReason) {
   }
 }
 
+// One microbatch of all samples keeps one GPU busy at a time, which the lower
+// bound knows once a pipeline of small ones is known.
+TEST(PairSearchTest, SeedsOfSlowMicrobatchSizesAreNotAsked) {
+  const PlanRequest request = FastAndSlow();
+  const TangramOptions options;
+  const PipelineRules rules;
+  FakeSlicePlanSource source;
+  source.seconds_per_layer = SlowIsHalfAsFast;
+  testing::SilentObserver observer;
+  ASSERT_OK_AND_ASSIGN(
+      const SearchSpace space,
+      BuildSearchSpace(request, options, rules, source, observer));
+  PairSearch search(space, request, options, rules, source, observer);
+  ASSERT_THAT(search.Run(), testing::IsOk());
+  ASSERT_FALSE(search.finalists().empty());
+  ASSERT_EQ(space.microbatch_sizes.back(), 8);
+  const auto last = static_cast<int>(space.microbatch_sizes.size()) - 1;
+  int num_asked = 0;
+  for (int m = 0; m <= last; ++m) {
+    for (int s = 0; s < space.slices.num_classes(); ++s) {
+      for (int i = 0; i < static_cast<int>(space.island_classes.size()); ++i) {
+        const bool is_asked = search.store().Asked({m, s, i});
+        num_asked += is_asked ? 1 : 0;
+        EXPECT_FALSE(is_asked && m == last);
+      }
+    }
+  }
+  EXPECT_GT(num_asked, 0);
+}
+
 TEST(PairSearchTest, APinTellsAnIslandApart) {
   PlanRequest request = FastAndAlike();
   request.constraints.pins = {

@@ -1,5 +1,6 @@
 #include "coordinator/planners/tangram/pair_store.h"
 
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -42,6 +43,23 @@ TEST(PairStoreTest, KeepsAPlanOnceHoweverOftenItIsAnswered) {
   EXPECT_EQ(candidates[0].max_trailing_stages, 1);
   EXPECT_EQ(store.PlansOf(pair)[0].max_trailing_stages, 1);
   EXPECT_EQ(candidates[1].max_trailing_stages, 3);
+}
+
+TEST(PairStoreTest, AnAnswerIsSharedUntilAnotherJoins) {
+  PairStore store(1, 1, 1);
+  const SharedAnswer shared{
+      .set = std::make_shared<const SlicePlanSet>(AnswerOf({PlanOf(1, 2)})),
+      .name = {3, 4}};
+  store.Add({}, kInfinity, /*covers_trailing_stages=*/5, shared);
+  EXPECT_EQ(store.PlansOf({}).data(), shared.set->plans.data());
+  EXPECT_EQ(store.NameOf({}), shared.name);
+  EXPECT_EQ(store.CandidatesOf({}).covers_trailing_stages, 5);
+
+  store.Add({}, kInfinity, AnswerOf({PlanOf(1, 6), PlanOf(2, 6)}));
+  EXPECT_THAT(store.PlansOf({}), SizeIs(2));
+  EXPECT_EQ(store.PlansOf({})[0].max_trailing_stages, 6);
+  EXPECT_EQ(store.NameOf({}), SharedAnswer::Name());
+  EXPECT_EQ(shared.set->plans[0].max_trailing_stages, 2);
 }
 
 // Plans above the first limit may be others with more trailing stages.
