@@ -18,8 +18,8 @@ struct JobUpkeepOptions {
   std::function<void()> on_due;
 };
 
-// Looks after a store once a second, whoever runs its jobs. A call that fails is
-// made again the next time; the store counts it. Not thread-safe.
+// Looks after a store once a second, whoever runs its jobs. A call that fails
+// is made again the next time; the store counts it. Not thread-safe.
 class JobUpkeep {
  public:
   // Jobs that wait are let try again at most so often.
