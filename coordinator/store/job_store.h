@@ -103,8 +103,8 @@ struct JobEvent {
 struct PutBack {
   // Time that it ran, by a clock that does not jump; at least 0.
   double ran_s = 0;
-  // Nobody takes it for so long, unless it is to be cancelled; at most an hour.
-  // If it is not 0, others of its kind come first.
+  // Nobody takes it for so long, unless it is to be cancelled; at most two
+  // minutes. If it is not 0, others of its kind come first.
   double delay_s = 0;
 };
 

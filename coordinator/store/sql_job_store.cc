@@ -56,11 +56,12 @@ namespace {
                       owner, now) "))"
 // Jobs that may begin at the time `now`: their deadline has not passed, and
 // they were not put back for longer, unless they only begin to be cancelled.
-// More than an hour is damage: nobody asks for it.
+// More than two minutes are damage, or a clock that was set back: nobody asks
+// for them.
 #define MAY_BEGIN(now)                                          \
   "NOT deadline_s BETWEEN 1e-9 AND " now                        \
   " AND NOT (state = 0 AND cancel_wanted = 0 AND not_before_s " \
-  "BETWEEN " now " AND " now " + 3600)"
+  "BETWEEN " now " AND " now " + 120)"
 // The row of a lease that holds.
 #define IS_HELD "id = ?1 AND owner = ?2 AND num_attempts = ?3 AND state = 1"
 

@@ -227,6 +227,12 @@ def check(service, clients, expected):
             yield f"{daemon.command} exited with {daemon.crashes}"
 
 
+def show_logs(service):
+    for daemon in service.daemons:
+        print(*daemon.command, sep=" ")
+        print(*daemon.log().splitlines()[-100:], sep="\n")
+
+
 def one_run(options, seed, expected):
     rng = random.Random(seed)
     service = Service(options.bin, options.source, rng.random() < 0.5,
@@ -251,9 +257,7 @@ def one_run(options, seed, expected):
               f"{time.monotonic() - mended:.1f} s mended: "
               f"{'; '.join(problems) or 'ok'}", flush=True)
         if problems or options.verbose:
-            for daemon in service.daemons:
-                print(*daemon.command, sep=" ")
-                print(*daemon.log().splitlines()[-100:], sep="\n")
+            show_logs(service)
         return problems
     finally:
         service.remove()
@@ -295,6 +299,8 @@ def soak(options, expected):
         print(f"{jobs} jobs, {seen[0][0] / 1e6:.0f} MB after the first, "
               f"{seen[-1][0] / 1e6:.0f} MB after the last: "
               f"{'; '.join(problems) or 'ok'}", flush=True)
+        if problems or options.verbose:
+            show_logs(service)
         return problems
     finally:
         service.remove()
