@@ -258,12 +258,15 @@ bool JobRunner::WaitsForWorkers(const Job& job,
 }
 
 // Returns how long a job waits before it asks for workers again. It costs a job
-// no more than a part of the time that it has waited already.
+// no more than a part of the time that it has waited already. The first tries
+// are close together all the same: the job may have waited for its turn, or the
+// clock may be wrong.
 double JobRunner::RetryDelayS(const Job& job) const {
   constexpr double kPartOfWait = 1. / 8;
   const double waited_s = options_.unix_now_s() - job.submitted_s;
-  return std::clamp(kPartOfWait * waited_s, options_.retry_s,
-                    options_.max_retry_s);
+  return std::clamp(
+      std::min(kPartOfWait * waited_s, options_.retry_s * job.attempts),
+      options_.retry_s, options_.max_retry_s);
 }
 
 // Appends the reason to the progress of the job, which outlives this process

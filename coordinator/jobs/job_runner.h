@@ -58,7 +58,8 @@ struct JobRunnerOptions {
   // A job whose work returns kUnavailable, because no worker can do it, is put
   // back until it has waited for `max_wait_s` since it was submitted; 0: it
   // fails at once. Each time it waits for an eighth of the time since its
-  // submission, at least `retry_s` and at most `max_retry_s` seconds.
+  // submission, but for `retry_s` at least, and at most `max_retry_s` and
+  // `retry_s` times its attempts.
   double max_wait_s = 0;
   double retry_s = 5;
   double max_retry_s = 60;

@@ -440,12 +440,18 @@ TEST_F(JobRunnerTest, AJobWaitsForWorkers) {
 TEST_F(JobRunnerTest, AJobThatHasWaitedForLongAsksForWorkersLessOften) {
   max_wait_s_ = 1e9;
   work_.EndWith(absl::UnavailableError("no worker offers aceso"));
-  for (const auto& [waited_s, delay_s] :
-       {std::pair{80., 10.}, std::pair{1e6, 60.}}) {
+  struct Case {
+    double waited_s;
+    int attempts;
+    double delay_s;
+  };
+  for (const auto& [waited_s, attempts, delay_s] :
+       {Case{80, 50, 10}, Case{1e6, 50, 60}, Case{1e6, 0, 5},
+        Case{1e6, 2, 15}}) {
     unix_now_s_ = waited_s;
     Start();
-    const std::string id = absl::StrCat("waited ", waited_s);
-    Submit(id);
+    const std::string id = absl::StrCat("waited ", waited_s, " ", attempts);
+    ASSERT_THAT(store_.Submit({.id = id, .attempts = attempts}), IsOk());
     store_.Await(id, JobState::kCancelled);
     EXPECT_EQ(store_.put_back().delay_s, delay_s);
   }
