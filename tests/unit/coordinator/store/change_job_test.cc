@@ -180,6 +180,13 @@ TEST_P(JobSettingsTest, DelaysEnd) {
   EXPECT_EQ(Lease("me").job_id, "a");
 }
 
+TEST_P(JobSettingsTest, AClockThatIsSetBackDelaysNoJob) {
+  Submit({.id = "a"});
+  ASSERT_THAT(store_->Release(Lease("me"), {.delay_s = 60}), IsOk());
+  now_s_ -= 100;
+  EXPECT_EQ(Lease("me").job_id, "a");
+}
+
 TEST_P(JobSettingsTest, AJobToCancelDoesNotWait) {
   Submit({.id = "a"});
   const JobLease lease = Lease("me");
