@@ -104,7 +104,7 @@ class TakeoverTest(Folder):
         self.submit(self.coordinators[0], name, slow_job(effort))
         owner, heir = self.owner_of(name)
         deadline = time.monotonic() + 60
-        while self.queries() < 100:
+        while self.queries() < 30:
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.01)
         owner.process.send_signal(how)
