@@ -254,7 +254,7 @@ void JobRunner::PutOneBack() {
 bool JobRunner::WaitsForWorkers(const Job& job,
                                 const absl::Status& status) const {
   return absl::IsUnavailable(status) && options_.max_wait_s > 0 &&
-         options_.unix_now_s() - job.submitted_s < options_.max_wait_s;
+         MayWaitForWorkers(job, options_.unix_now_s(), options_.max_wait_s);
 }
 
 // Returns how long a job waits before it asks for workers again. It costs a job

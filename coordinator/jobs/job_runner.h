@@ -24,6 +24,13 @@ using JobWork = std::function<absl::StatusOr<std::string>(
     const Job& job, const std::function<void(std::string)>& report,
     const std::function<bool()>& should_stop)>;
 
+// Returns whether a job may still wait for workers, which it may until
+// `max_wait_s` seconds after its submission.
+inline bool MayWaitForWorkers(const Job& job, double unix_now_s,
+                              double max_wait_s) {
+  return max_wait_s > 0 && unix_now_s - job.submitted_s < max_wait_s;
+}
+
 // An event for the log.
 struct JobNote {
   bool is_warning = false;

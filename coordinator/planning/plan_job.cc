@@ -54,8 +54,7 @@ JobWork PlanJobs(const PlanningParts& parts, TraceStore& traces,
              -> absl::StatusOr<std::string> {
     TANGRAM_ASSIGN_OR_RETURN(PlanOrder order, OrderOf(job));
     ProgressFilter filter;
-    const double waited_s =
-        static_cast<double>(UnixNanos()) * 1e-9 - job.submitted_s;
+    const double now_s = static_cast<double>(UnixNanos()) * 1e-9;
     const std::string name = absl::StrCat("job ", job.id);
     const std::shared_ptr<PlanTracer> tracer = traces.Begin(
         job.id, job.submitted_s,
@@ -77,7 +76,8 @@ JobWork PlanJobs(const PlanningParts& parts, TraceStore& traces,
              .tracer = tracer.get(),
              .share = {.key = job.share_key,
                        .priority = job.priority,
-                       .may_wait = waited_s < max_wait_s}}));
+                       .may_wait =
+                           MayWaitForWorkers(job, now_s, max_wait_s)}}));
     return ToProto(file).SerializeAsString();
   };
 }
