@@ -7,7 +7,7 @@
 
 namespace tangram {
 
-// The metrics of a store of answers. docs/operations.md lists them.
+// The metrics of a store of answers. docs/metrics.md lists them.
 // Thread-safe.
 class AnswerStoreMetrics : public AnswerStoreObserver {
  public:

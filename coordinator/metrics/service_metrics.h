@@ -22,7 +22,7 @@
 
 namespace tangram {
 
-// The coordinator's metrics. docs/operations.md lists them. Thread-safe.
+// The coordinator's metrics. docs/metrics.md lists them. Thread-safe.
 class ServiceMetrics : public WorkerPoolObserver {
  public:
   explicit ServiceMetrics(Metrics& metrics);

@@ -168,7 +168,7 @@ class ClockJumps(Fault):
 
     def end(self):
         self.service.coordinator.set_clock(0)
-        # As docs/operations.md says, or it reads new certificates only after as
+        # As docs/failures.md says, or it reads new certificates only after as
         # long as the clock went back.
         if self.ahead_s > 0 and self.service.identities:
             self.service.coordinator.drain()

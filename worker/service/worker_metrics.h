@@ -15,7 +15,7 @@
 
 namespace tangram {
 
-// A worker's metrics; docs/operations.md lists them. Thread-safe.
+// A worker's metrics; docs/metrics.md lists them. Thread-safe.
 class WorkerMetrics {
  public:
   explicit WorkerMetrics(Metrics& metrics);
