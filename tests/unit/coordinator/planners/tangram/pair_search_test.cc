@@ -50,10 +50,29 @@ std::set<int> IslandsOfStages(const PlanResult& result) {
   return islands;
 }
 
-TEST(PairSearchTest, TheFirstAlikeIslandsAreUsedAndTheOthersHaveOneReason) {
-  FakeSlicePlanSource source;
-  source.seconds_per_layer = SlowIsHalfAsFast;
-  ASSERT_OK_AND_ASSIGN(const PlanResult result, Plan(FastAndAlike(), source));
+// A search of a request whose slow GPUs take twice as long.
+class PairSearchTest : public ::testing::Test {
+ protected:
+  PairSearchTest() { source_.seconds_per_layer = SlowIsHalfAsFast; }
+
+  absl::StatusOr<SearchSpace> SpaceOf(const PlanRequest& request) {
+    return BuildSearchSpace(request, options_, rules_, source_, observer_);
+  }
+
+  PairSearch SearchOf(const SearchSpace& space, const PlanRequest& request) {
+    return PairSearch(space, request, options_, rules_, source_, observer_);
+  }
+
+  FakeSlicePlanSource source_;
+
+ private:
+  const TangramOptions options_;
+  const PipelineRules rules_;
+  testing::SilentObserver observer_;
+};
+
+TEST_F(PairSearchTest, TheFirstAlikeIslandsAreUsedAndTheOthersHaveOneReason) {
+  ASSERT_OK_AND_ASSIGN(const PlanResult result, Plan(FastAndAlike(), source_));
   ASSERT_TRUE(result.plan.has_value());
   ASSERT_THAT(result.islands, SizeIs(9));
   const std::set<int> used = IslandsOfStages(result);
@@ -71,17 +90,10 @@ TEST(PairSearchTest, TheFirstAlikeIslandsAreUsedAndTheOthersHaveOneReason) {
 
 // One microbatch of all samples keeps one GPU busy at a time, which the lower
 // bound knows once a pipeline of small ones is known.
-TEST(PairSearchTest, SeedsOfSlowMicrobatchSizesAreNotAsked) {
+TEST_F(PairSearchTest, SeedsOfSlowMicrobatchSizesAreNotAsked) {
   const PlanRequest request = FastAndSlow();
-  const TangramOptions options;
-  const PipelineRules rules;
-  FakeSlicePlanSource source;
-  source.seconds_per_layer = SlowIsHalfAsFast;
-  testing::SilentObserver observer;
-  ASSERT_OK_AND_ASSIGN(
-      const SearchSpace space,
-      BuildSearchSpace(request, options, rules, source, observer));
-  PairSearch search(space, request, options, rules, source, observer);
+  ASSERT_OK_AND_ASSIGN(const SearchSpace space, SpaceOf(request));
+  PairSearch search = SearchOf(space, request);
   ASSERT_THAT(search.Run(), testing::IsOk());
   ASSERT_FALSE(search.finalists().empty());
   ASSERT_EQ(space.microbatch_sizes.back(), 8);
@@ -99,13 +111,11 @@ TEST(PairSearchTest, SeedsOfSlowMicrobatchSizesAreNotAsked) {
   EXPECT_GT(num_asked, 0);
 }
 
-TEST(PairSearchTest, APinTellsAnIslandApart) {
+TEST_F(PairSearchTest, APinTellsAnIslandApart) {
   PlanRequest request = FastAndAlike();
   request.constraints.pins = {
       {.first_layer = 2, .last_layer = 2, .island = "6"}};
-  FakeSlicePlanSource source;
-  source.seconds_per_layer = SlowIsHalfAsFast;
-  ASSERT_OK_AND_ASSIGN(const PlanResult result, Plan(request, source));
+  ASSERT_OK_AND_ASSIGN(const PlanResult result, Plan(request, source_));
   ASSERT_TRUE(result.plan.has_value());
   const std::set<int> used = IslandsOfStages(result);
   EXPECT_TRUE(used.contains(6));
@@ -113,19 +123,12 @@ TEST(PairSearchTest, APinTellsAnIslandApart) {
   EXPECT_TRUE(used.contains(1));
 }
 
-TEST(PairSearchTest, ALessonHoldsForAllIslandsThatAreAlike) {
+TEST_F(PairSearchTest, ALessonHoldsForAllIslandsThatAreAlike) {
   const PlanRequest request = FastAndAlike();
-  const TangramOptions options;
-  const PipelineRules rules;
-  FakeSlicePlanSource source;
-  source.seconds_per_layer = SlowIsHalfAsFast;
-  testing::SilentObserver observer;
-  ASSERT_OK_AND_ASSIGN(
-      const SearchSpace space,
-      BuildSearchSpace(request, options, rules, source, observer));
+  ASSERT_OK_AND_ASSIGN(const SearchSpace space, SpaceOf(request));
   EXPECT_THAT(space.first_alike, ElementsAre(0, 1, 1, 1, 1, 1, 1, 1, 1));
   EXPECT_EQ(space.AlikeTo(3), 0b111111110);
-  PairSearch search(space, request, options, rules, source, observer);
+  PairSearch search = SearchOf(space, request);
   ASSERT_THAT(search.Run(), testing::IsOk());
   ASSERT_FALSE(search.finalists().empty());
   const ChosenSlice* on_slow = nullptr;
