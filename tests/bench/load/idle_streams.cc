@@ -2,11 +2,14 @@
 
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
 #include <grpcpp/support/client_callback.h>
 
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -26,11 +29,17 @@ namespace {
 // Beats come later by at most so much.
 constexpr std::chrono::milliseconds kInterval(50);
 
+// Pings as workers do.
+std::shared_ptr<grpc::Channel> WorkerChannel(const std::string& address) {
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(),
+                                   ChannelSettings());
+}
+
 class IdleStream : public grpc::ClientBidiReactor<v1::WorkerMessage,
                                                   v1::CoordinatorMessage> {
  public:
   IdleStream(const std::string& address, int index)
-      : stub_(v1::WorkerPool::NewStub(OpenChannel(address))),
+      : stub_(v1::WorkerPool::NewStub(WorkerChannel(address))),
         times_({}, SteadySeconds()) {
     v1::Hello& hello = *outgoing_.mutable_hello();
     hello.set_name(absl::StrCat("stream-", index));
