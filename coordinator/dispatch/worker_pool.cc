@@ -339,14 +339,16 @@ WorkerPoolCounts WorkerPool::Counts() {
       .oldest_lease_s = queue_.OldestLeaseS(options_.now_s()),
       .cache_entries = cache_.num_entries(),
       .cache_bytes = cache_.num_bytes()};
+  counts.quarantined_away = quarantine_.num_held();
+  // Walking thousands of workers a second is a part of what idle ones cost.
+  if (num_offered_ == workers_.size()) return counts;
   std::set<WorkerIdentity> connected;
   for (const auto& [id, worker] : workers_) {
     counts.draining += worker.draining && !worker.quarantined;
     counts.quarantined += worker.quarantined;
     if (worker.quarantined) connected.insert(worker.info.identity);
   }
-  counts.quarantined_away =
-      quarantine_.num_held() - static_cast<int>(connected.size());
+  counts.quarantined_away -= static_cast<int>(connected.size());
   return counts;
 }
 

@@ -565,6 +565,7 @@ class WorkerPool {
   mutable Mutex offered_mutex_;
   Digest offered_adapters_ ABSL_GUARDED_BY(offered_mutex_);
   std::map<WorkerId, Worker> workers_ ABSL_GUARDED_BY(mutex_);
+  size_t num_offered_ ABSL_GUARDED_BY(mutex_) = 0;  // Workers with is_offered.
   absl::node_hash_map<TaskId, Task> tasks_ ABSL_GUARDED_BY(mutex_);
   // Tasks in the queue with an answer that was rejected or is not believed yet.
   std::set<TaskId> disputed_ ABSL_GUARDED_BY(mutex_);

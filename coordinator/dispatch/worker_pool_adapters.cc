@@ -49,6 +49,7 @@ void WorkerPool::UpdateOffer(Worker& worker) {
   const bool is_offered = !worker.draining && !worker.quarantined;
   if (is_offered == worker.is_offered) return;
   worker.is_offered = is_offered;
+  num_offered_ += is_offered ? 1 : -1;
   if (is_offered) {
     for (const AdapterInfo& adapter : worker.info.adapters) {
       if (!census_.Best(adapter.id.name).has_value()) ++num_arrivals_;
