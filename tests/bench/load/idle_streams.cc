@@ -2,8 +2,7 @@
 
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
-#include <grpcpp/create_channel.h>
-#include <grpcpp/security/credentials.h>
+#include <grpcpp/support/channel_arguments.h>
 #include <grpcpp/support/client_callback.h>
 
 #include <algorithm>
@@ -11,12 +10,14 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/check.h"
 #include "common/obs/clocks.h"
+#include "common/security/channel.h"
 #include "common/sync/mutex.h"
 #include "common/wire/grpc_settings.h"
 #include "common/wire/worker_pool_wire.h"
@@ -29,10 +30,12 @@ namespace {
 // Beats come later by at most so much.
 constexpr std::chrono::milliseconds kInterval(50);
 
-// Pings as workers do.
+// As workers open it, with their pings.
 std::shared_ptr<grpc::Channel> WorkerChannel(const std::string& address) {
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(),
-                                   ChannelSettings());
+  auto channel =
+      OpenChannel({.address = address}, AccessFlags(), ChannelSettings());
+  TANGRAM_CHECK(channel.ok());
+  return *std::move(channel);
 }
 
 class IdleStream : public grpc::ClientBidiReactor<v1::WorkerMessage,
