@@ -20,7 +20,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::kCounting;
 using testing::Named;
-using testing::RecordingWorker;
 using ::testing::SizeIs;
 using testing::StatusIs;
 using testing::WorkerPoolTest;
@@ -28,12 +27,6 @@ using testing::WorkerPoolTest;
 class VersionsTest : public WorkerPoolTest {
  protected:
   using WorkerPoolTest::WorkerPoolTest;
-
-  // Another worker, and its connection.
-  struct Peer {
-    RecordingWorker connection;
-    WorkerId id = 0;
-  };
 
   static WorkerInfo Offering(const std::string& name,
                              const std::vector<AdapterId>& adapters) {

@@ -101,11 +101,33 @@ class CountingObserver : public WorkerPoolObserver {
   std::vector<std::string> quarantines;
 };
 
+// A worker that offers kCounting, on a host of its own.
+inline WorkerInfo Named(const std::string& name, int capacity = 1) {
+  return {.name = name,
+          .version = "1.2",
+          .capacity = capacity,
+          .adapters = {{.id = kCounting}},
+          .identity = {.host = "host-of-" + name}};
+}
+
 class WorkerPoolTest : public ::testing::Test {
  protected:
   explicit WorkerPoolTest(
       const WorkerPoolOptions& options = {.worker_wait_s = 1000})
       : pool_(WithClock(options), &observer_) {}
+
+  // Another worker, and its connection.
+  struct Peer {
+    RecordingWorker connection;
+    WorkerId id = 0;
+  };
+
+  void Connect(const WorkerInfo& info, Peer& peer) {
+    peer.id = pool_.Connect(info, peer.connection);
+  }
+  void Connect(const std::string& name, Peer& peer) {
+    Connect(Named(name), peer);
+  }
 
   static std::vector<Query> Queries(int count, int first = 0) {
     std::vector<Query> queries;
@@ -177,15 +199,6 @@ class RecordingLog : public QueryLog {
  private:
   std::mutex mutex_;
 };
-
-// A worker that offers kCounting, on a host of its own.
-inline WorkerInfo Named(const std::string& name, int capacity = 1) {
-  return {.name = name,
-          .version = "1.2",
-          .capacity = capacity,
-          .adapters = {{.id = kCounting}},
-          .identity = {.host = "host-of-" + name}};
-}
 
 }  // namespace tangram::testing
 
