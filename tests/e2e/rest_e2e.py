@@ -69,7 +69,9 @@ class RestTest(Folder):
 class OpenTest(RestTest):
     def setUp(self):
         super().setUp()
-        self.start("--worker_wait_s=1")
+        # With room for several large requests at once, however slow they are.
+        self.start("--worker_wait_s=1", "--max_requests_mb=2048",
+                   "--max_requests_mb_per_tenant=2048")
 
     def test_a_plan_is_that_of_the_command(self):
         worker = Worker(self.coordinator.address, "w")
