@@ -1,5 +1,6 @@
 #include "common/wire/grpc_settings.h"
 
+#include <grpc/compression.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/security/credentials.h>
@@ -35,6 +36,12 @@ void ApplySettings(grpc::ServerBuilder& builder) {
   // They cost more than they gain: they speed up only what a server receives,
   // which is small. Large messages go to workers and clients.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  // A compressed message may unfold to a thousand times its bytes, and gRPC
+  // looks at its limits only afterwards. Nobody here compresses.
+  for (const auto algorithm : {GRPC_COMPRESS_DEFLATE, GRPC_COMPRESS_GZIP}) {
+    builder.SetCompressionAlgorithmSupportStatus(algorithm, false);
+  }
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
 }
 
 void LimitReceivedBytes(grpc::ServerBuilder& builder, int64_t max_bytes) {

@@ -211,6 +211,21 @@ class HostilePeersTest(Folder):
                 self.expect_peak(most_mb)
         self.expect_memory_back()
 
+    def test_compressed_messages_are_not_unfolded(self):
+        """gRPC would hold each whole, at a thousand times its bytes."""
+        self.start("--health=127.0.0.1:0")
+        port = re.search(r"health_port=(\d+)", self.coordinator.log())[1]
+        message = delimited(15, bytes(400 * MB))
+        for address in self.address, f"127.0.0.1:{port}":
+            self.address = address
+            for encoding in grpc.Compression.Gzip, grpc.Compression.Deflate:
+                code, details = self.outcome(
+                    lambda channel: channel.unary_unary(CHECK)(
+                        message, timeout=TIMEOUT_S, compression=encoding))
+                self.assertEqual(code, grpc.StatusCode.UNIMPLEMENTED, details)
+                self.assertIn("Compression algorithm", details)
+        self.expect_peak(LEFT_MB)
+
     def test_probes_learn_that_it_stops(self):
         self.start()
         channel = self.open_channel()
