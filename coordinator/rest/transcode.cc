@@ -44,9 +44,29 @@ std::string UrlOfType(const pb::Descriptor& type) {
   return absl::StrCat(kTypes, type.full_name());
 }
 
+bool HasMask(const pb::Descriptor& type) {
+  for (int i = 0; i < type.field_count(); ++i) {
+    if (type.field(i)->message_type() == pb::FieldMask::descriptor()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// The library reads "a(b(c))" as a mask, in memory that grows with the square
+// of its length. A \u escape hides the parenthesis from us, not from it.
+absl::Status CheckMasks(const pb::Descriptor& type, const std::string& json) {
+  if (!HasMask(type) ||
+      (!absl::StrContains(json, '(') && !absl::StrContains(json, "\\u0028"))) {
+    return absl::OkStatus();
+  }
+  return FieldError("body", "\"(\"", "masks without parentheses");
+}
+
 // Returns a serialised message of the type.
 absl::StatusOr<std::string> FromJson(const pb::Descriptor& type,
                                      const std::string& json) {
+  TANGRAM_RETURN_IF_ERROR(CheckMasks(type, json));
   std::string bytes;
   const auto status =
       pb::util::JsonToBinaryString(&Resolver(), UrlOfType(type), json, &bytes);

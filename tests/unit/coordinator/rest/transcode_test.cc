@@ -100,6 +100,18 @@ TEST_F(TranscodeTest, BadRequestsNameWhatIsWrong) {
             "filter.x");
 }
 
+// The library would hold every prefix of the mask: gigabytes for 64 KiB.
+TEST_F(TranscodeTest, MasksWithParenthesesAreRefusedBeforeTheyUnfold) {
+  for (const char* const parenthesis : {"(", "\\u0028"}) {
+    std::string mask;
+    for (int i = 0; i < 1000; ++i) mask += std::string("a") + parenthesis;
+    ExpectBad({.method = "POST",
+               .path = "/v1/jobs/x:wait",
+               .body = R"({"readMask": ")" + mask + R"("})"},
+              "body: \"(\"; expected masks without parentheses");
+  }
+}
+
 TEST_F(TranscodeTest, AnswersAreJson) {
   v1::Job job;
   job.set_job_id("a");
