@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/strings/match.h"
 #include "common/obs/sparse_warning.h"
 #include "common/sync/mutex.h"
 
@@ -23,6 +24,32 @@ std::string EventOf(JobState state) {
     default:
       return "cancelled";
   }
+}
+
+// Whether the text is the database's.
+bool IsOfDatabase(const absl::Status& status) {
+  return absl::StartsWith(status.message(), "database: ") &&
+         (absl::IsInvalidArgument(status) || absl::IsUnavailable(status) ||
+          absl::IsResourceExhausted(status));
+}
+
+// Statements and addresses of the database are for operators, not for callers.
+absl::Status ForCallers(const absl::Status& status) {
+  if (absl::IsInvalidArgument(status)) {
+    return absl::InvalidArgumentError(
+        "a name or page token is not UTF-8 or has the character 0; expected "
+        "one that the service gave");
+  }
+  if (absl::IsUnavailable(status)) {
+    return absl::UnavailableError(
+        "the database of jobs does not answer; ask again later");
+  }
+  if (absl::IsResourceExhausted(status)) {
+    return absl::ResourceExhaustedError(
+        "the database of jobs has no room; its coordinator's log says why");
+  }
+  return absl::InternalError(
+      "the database of jobs has failed; its coordinator's log says why");
 }
 
 // Forwards each call. Counts an event of a job when the call that causes it
@@ -202,19 +229,19 @@ class MeasuredJobStore : public JobStore {
     auto result = call();
     latency_.Observe({{"operation", operation}}, now_s_() - began_s);
     const absl::Status status = StatusOf(result);
-    // Statements are for operators, not for callers.
     if (absl::IsInternal(status)) {
       failures_.Add({});
       broken_.Tell(status.ToString());
-      return absl::InternalError(
-          "the database of jobs has failed; its coordinator's log says why");
+      return ForCallers(status);
     }
     if (absl::IsUnavailable(status) || absl::IsResourceExhausted(status)) {
       failures_.Add({});
+      broken_.Tell(status.ToString());
     }
     if (absl::IsDataLoss(status) && on_damage_ && !is_damaged_.exchange(true)) {
       on_damage_(status);
     }
+    if (IsOfDatabase(status)) return ForCallers(status);
     return result;
   }
 

@@ -3,7 +3,10 @@
 #include <memory>
 #include <string>
 
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "coordinator/store/sql_job_store.h"
 #include "coordinator/store/sqlite_database.h"
 #include "gmock/gmock.h"
@@ -17,6 +20,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using testing::IsOk;
+using ::testing::Not;
 using testing::StatusIs;
 
 class MeasuredJobStoreTest : public ::testing::Test {
@@ -44,6 +48,40 @@ class MeasuredJobStoreTest : public ::testing::Test {
   Metrics metrics_;
   std::unique_ptr<JobStore> store_;
 };
+
+// Fails every statement once it is told to.
+class FailingDatabase : public testing::BorrowedDatabase {
+ public:
+  FailingDatabase(SqlDatabase& database, const absl::Status& failure)
+      : BorrowedDatabase(database), failure_(failure) {}
+  absl::Status Run(const std::string& sql, absl::Span<const SqlValue> values,
+                   absl::FunctionRef<void(const SqlRow&)> on_row) override {
+    if (failure_.ok()) return BorrowedDatabase::Run(sql, values, on_row);
+    return failure_;
+  }
+
+ private:
+  const absl::Status& failure_;
+};
+
+TEST_F(MeasuredJobStoreTest, ErrorsQuoteNoStatementOrAddressOfTheDatabase) {
+  const auto database = OpenSqliteDatabase(":memory:");
+  ASSERT_THAT(database, IsOk());
+  absl::Status failure;
+  auto jobs =
+      CreateSqlJobStore(std::make_unique<FailingDatabase>(**database, failure));
+  ASSERT_THAT(jobs, IsOk());
+  store_ = CreateMeasuredJobStore(*std::move(jobs), metrics_,
+                                  [this] { return now_s_; });
+  for (const absl::StatusCode code :
+       {absl::StatusCode::kInvalidArgument, absl::StatusCode::kUnavailable,
+        absl::StatusCode::kResourceExhausted, absl::StatusCode::kInternal}) {
+    failure = absl::Status(code, "database: db.example (SELECT id FROM jobs)");
+    const absl::Status status = store_->Pulse("a").status();
+    EXPECT_THAT(status, StatusIs(code, Not(HasSubstr("SELECT"))));
+    EXPECT_THAT(status.message(), Not(HasSubstr("db.example")));
+  }
+}
 
 TEST_F(MeasuredJobStoreTest, ACallMadeAgainIsNotCountedAgain) {
   for (int i = 0; i < 2; ++i) Submit("a");
