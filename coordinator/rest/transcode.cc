@@ -184,6 +184,13 @@ absl::Status SetField(pb::Message& message, const pb::FieldDescriptor& field,
                     "a value of its field");
 }
 
+// Finds a field by its name, or by that of JSON, as bodies have them.
+const pb::FieldDescriptor* FindField(const pb::Descriptor& type,
+                                     const std::string& name) {
+  const pb::FieldDescriptor* field = type.FindFieldByName(name);
+  return field != nullptr ? field : type.FindFieldByCamelcaseName(name);
+}
+
 // Sets the field of a path such as "job.job_id".
 absl::Status SetPath(pb::Message& whole, const std::string& path,
                      const std::string& text) {
@@ -191,7 +198,7 @@ absl::Status SetPath(pb::Message& whole, const std::string& path,
   const std::vector<std::string> names = absl::StrSplit(path, '.');
   for (size_t i = 0; i < names.size(); ++i) {
     const pb::FieldDescriptor* field =
-        message->GetDescriptor()->FindFieldByName(names[i]);
+        FindField(*message->GetDescriptor(), names[i]);
     if (field == nullptr) {
       return FieldError(
           "query", absl::StrCat("\"", path, "\""),

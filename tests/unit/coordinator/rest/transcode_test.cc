@@ -100,6 +100,15 @@ TEST_F(TranscodeTest, BadRequestsNameWhatIsWrong) {
             "filter.x");
 }
 
+TEST_F(TranscodeTest, QueriesHaveTheNamesOfJsonToo) {
+  const auto list = Read<v1::ListJobsRequest>(
+      {.method = "GET",
+       .path = "/v1/jobs",
+       .query = {{"pageSize", "5"}, {"readMask", "state"}}});
+  EXPECT_EQ(list.page_size(), 5);
+  EXPECT_THAT(list.read_mask().paths(), ElementsAre("state"));
+}
+
 // The library would hold every prefix of the mask: gigabytes for 64 KiB.
 TEST_F(TranscodeTest, MasksWithParenthesesAreRefusedBeforeTheyUnfold) {
   for (const char* const parenthesis : {"(", "\\u0028"}) {
