@@ -294,7 +294,7 @@ class MicroApiServer : public ApiServer {
     }
     const int socket = SocketOf(call->connection);
     // It is whole, and may wait for its answer for long.
-    open_.Remove(socket);
+    open_.KeepWhole(socket);
     call->request.is_gone = [socket] {
       pollfd closed = {.fd = socket, .events = POLLRDHUP};
       return poll(&closed, 1, /*timeout=*/0) > 0;

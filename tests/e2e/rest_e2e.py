@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import resource
 import shutil
 import socket
 import subprocess
@@ -118,6 +119,43 @@ class OpenTest(RestTest):
         for thread in threads:
             thread.join()
         self.assertEqual(set(ended), {400})
+
+    def test_slow_connections_beside_calls_that_wait(self):
+        """Together they are more than the server keeps."""
+        count = 2300
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if most != resource.RLIM_INFINITY and most < 2 * count:
+            self.skipTest(f"{most} open files; expected {2 * count}")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (2 * count, most))
+        self.ask("POST", "/v1/jobs",
+                 {"job_id": "a", "request": self.plan_request()})
+        wait = (b"POST /v1/jobs/a:wait HTTP/1.1\r\nHost: localhost\r\n"
+                b"Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}")
+        port = int(self.url.rpartition(":")[2])
+        slow = []
+        for i in range(count):
+            peer = socket.create_connection(("127.0.0.1", port))
+            self.addCleanup(peer.close)
+            peer.sendall(b"GET /v1/jobs HTTP/1.1\r\nX: " if i >= 1000 else wait)
+            slow += [peer] if i >= 1000 else []
+        ended = threading.Event()
+
+        def send_a_byte_now_and_then():
+            while not ended.wait(3):
+                for peer in slow:
+                    try:
+                        peer.sendall(b"x")
+                    except OSError:
+                        pass
+
+        sender = threading.Thread(target=send_a_byte_now_and_then)
+        sender.start()
+        try:
+            status, _ = self.curl("--max-time", "20", self.url + "/v1/jobs")
+        finally:
+            ended.set()
+            sender.join()
+        self.assertEqual(status, 200)
 
     def test_jobs_are_submitted_changed_listed_and_deleted(self):
         request = self.plan_request()
