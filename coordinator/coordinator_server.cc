@@ -45,6 +45,7 @@
 #include "coordinator/rpc/job_service.h"
 #include "coordinator/rpc/job_watchers.h"
 #include "coordinator/rpc/job_wire.h"
+#include "coordinator/rpc/limit_replies.h"
 #include "coordinator/rpc/memory_budget.h"
 #include "coordinator/rpc/planner_service.h"
 #include "coordinator/rpc/received_message.h"
@@ -102,12 +103,6 @@ constexpr size_t kKeptTraces = 16;
 // take. With less, one peer could keep the others from sending theirs.
 constexpr int64_t kLeastReceivedBytes = int64_t{4} * kMaxMessageBytes;
 constexpr int64_t kReceivedProbesBytes = 16 << 20;
-
-double UnixSeconds() {
-  return std::chrono::duration<double>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 std::string NameOfCode(const absl::Status& status) {
   return absl::AsciiStrToLower(absl::StatusCodeToString(status.code()));
@@ -322,7 +317,7 @@ class Server : public CoordinatorServer {
     // Otherwise two coordinators would share one port without a word.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddListeningPort(options.listen, credentials, &port_);
-    InterceptCalls(builder);
+    InterceptCalls(options.replies_bytes, builder);
     builder.RegisterService(worker_service_.get());
     builder.RegisterService(planner_service_.get());
     builder.RegisterService(frontier_service_.get());
@@ -374,7 +369,7 @@ class Server : public CoordinatorServer {
     });
   }
 
-  void InterceptCalls(grpc::ServerBuilder& builder) {
+  void InterceptCalls(int64_t replies_bytes, grpc::ServerBuilder& builder) {
     std::vector<
         std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
         creators;
@@ -383,6 +378,10 @@ class Server : public CoordinatorServer {
       creators.push_back(CreateCallAuditor(
           [this](const AuditedCall& call) { audit_->Write(call); },
           *authenticator_));
+    }
+    if (replies_bytes > 0) {
+      creators.push_back(CreateReplyLimiter(
+          replies_bytes, [this] { metrics_.OnUnreadReply(); }));
     }
     builder.experimental().SetInterceptorCreators(std::move(creators));
   }

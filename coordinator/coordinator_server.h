@@ -41,7 +41,9 @@ struct CoordinatorOptions {
   int max_queued_plans = 256;
   // Memory of all requests that have arrived and not ended; 0: no limit.
   int64_t requests_bytes = int64_t{256} << 20;
-  int64_t tenant_requests_bytes = 0;         // Those of one tenant; 0: as all.
+  int64_t tenant_requests_bytes = 0;  // Those of one tenant; 0: as all.
+  // Memory of messages that callers do not read; 0: no limit.
+  int64_t replies_bytes = int64_t{256} << 20;
   CostLimits cost_limits;                    // Larger plans are refused.
   PlanLimits plan_limits;                    // Plans beyond them are ended.
   int64_t cache_bytes = int64_t{256} << 20;  // Cache of workers' answers.

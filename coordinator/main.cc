@@ -125,6 +125,9 @@ ABSL_FLAG(
     int64_t, max_requests_mb, 256,
     "Memory for the requests of all callers, waiting or running, and once more "
     "for the bytes of all connections; more are refused. 0: no limit.");
+ABSL_FLAG(int64_t, max_replies_mb, 256,
+          "Memory for messages that callers do not read; beyond it, the calls "
+          "end that read none for longest. 0: no limit.");
 ABSL_FLAG(int64_t, max_plan_pairs, 0,
           "Limit on the pairs of a slice and an island in a plan; larger plans "
           "are refused. 0: no limit.");
@@ -230,6 +233,7 @@ absl::Status CheckFlags() {
       {"cache_mb", absl::GetFlag(FLAGS_cache_mb)},
       {"audit_log_mb", absl::GetFlag(FLAGS_audit_log_mb)},
       {"max_requests_mb", absl::GetFlag(FLAGS_max_requests_mb)},
+      {"max_replies_mb", absl::GetFlag(FLAGS_max_replies_mb)},
       {"max_requests_mb_per_tenant",
        absl::GetFlag(FLAGS_max_requests_mb_per_tenant)},
       {"max_stored_mb_per_tenant",
@@ -329,6 +333,7 @@ CoordinatorOptions OptionsFromFlags() {
       .requests_bytes = absl::GetFlag(FLAGS_max_requests_mb) << 20,
       .tenant_requests_bytes = absl::GetFlag(FLAGS_max_requests_mb_per_tenant)
                                << 20,
+      .replies_bytes = absl::GetFlag(FLAGS_max_replies_mb) << 20,
       .cost_limits = {.max_pairs = absl::GetFlag(FLAGS_max_plan_pairs),
                       .max_bytes = absl::GetFlag(FLAGS_max_plan_mb) << 20},
       .plan_limits = {.max_bytes = absl::GetFlag(FLAGS_plan_memory_mb) << 20,

@@ -13,6 +13,13 @@ inline double SteadySeconds() {
       .count();
 }
 
+// Returns the seconds since 1970.
+inline double UnixSeconds() {
+  return std::chrono::duration<double>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
 // Returns the nanoseconds since 1970.
 inline int64_t UnixNanos() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(

@@ -113,6 +113,9 @@ ServiceMetrics::ServiceMetrics(Metrics& metrics)
       authentication_failures_(metrics.AddCounter(
           "tangram_authentication_failures_total",
           "Calls of callers who are not known or lack the role, by code.")),
+      unread_replies_(metrics.AddCounter(
+          "tangram_unread_replies_total",
+          "Calls that were ended because callers do not read answers.")),
       certificate_end_(metrics.AddGauge(
           "tangram_certificate_not_after_seconds",
           "When the certificate expires, in seconds since 1970; 0: none.")),
@@ -123,7 +126,7 @@ ServiceMetrics::ServiceMetrics(Metrics& metrics)
     webhooks_.Add({{"outcome", outcome}}, 0);
   }
   // Creates the counters at once: a rate does not see a counter appear.
-  for (Counter* counter : {&leases_lost_, &workers_lost_}) {
+  for (Counter* counter : {&leases_lost_, &workers_lost_, &unread_replies_}) {
     counter->Add({}, 0);
   }
   for (const char* reason : kRefusalReasons) {
@@ -145,6 +148,8 @@ void ServiceMetrics::OnAuthenticationFailure(absl::string_view code) {
   if (code != kUnknownCaller && code != kWithoutTheRole) return;
   authentication_failures_.Add({{"code", std::string(code)}});
 }
+
+void ServiceMetrics::OnUnreadReply() { unread_replies_.Add({}); }
 
 void ServiceMetrics::SetCertificateEnd(double unix_s) {
   certificate_end_.Set({}, unix_s);

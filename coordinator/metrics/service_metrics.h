@@ -51,6 +51,8 @@ class ServiceMetrics : public WorkerPoolObserver {
   void OnWebhook(bool succeeded);
   // A caller was not known, or lacked the role.
   void OnAuthenticationFailure(absl::string_view code);
+  // A call was ended because its caller does not read its answer.
+  void OnUnreadReply();
   // When the coordinator's own certificate expires, in seconds since 1970.
   void SetCertificateEnd(double unix_s);
 
@@ -87,6 +89,7 @@ class ServiceMetrics : public WorkerPoolObserver {
   Gauge oldest_waiting_job_;
   Counter refusals_;
   Counter authentication_failures_;
+  Counter unread_replies_;
   Gauge certificate_end_;
   Counter webhooks_;
   SparseKinds rejections_;

@@ -20,10 +20,12 @@ import harness
 from calls import grpc
 from daemons import Coordinator, Program, Worker
 from harness import CLUSTER, Folder
+from http2 import Http2
 
 PLAN, SUBMIT = "/tangram.v1.Planner/Plan", "/tangram.v1.Jobs/SubmitJob"
 WORK = "/tangram.v1.WorkerPool/Work"
 REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
+LIST = "/tangram.v1.Jobs/ListJobs"
 CHECK, WATCH = "/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch"
 # Answers of both, encoded.
 SERVING, NOT_SERVING, SERVICE_UNKNOWN = b"\x08\x01", b"\x08\x02", b"\x08\x03"
@@ -225,6 +227,38 @@ class HostilePeersTest(Folder):
                 self.assertEqual(code, grpc.StatusCode.UNIMPLEMENTED, details)
                 self.assertIn("Compression algorithm", details)
         self.expect_peak(LEFT_MB)
+
+    def test_replies_that_nobody_reads(self):
+        """Each takes some 0.8 MB for as long as the connection lasts."""
+        self.start("--max_replies_mb=32", "--metrics=127.0.0.1:0")
+        self.tangram("plan", *CLUSTER, "--model", "gpt3-1.3b", "--global-batch",
+                     "8", "--parallelizer", "uniform", "--request",
+                     "request.json")
+        from google.protobuf import json_format
+
+        job = calls.jobs.SubmitJobRequest()
+        json_format.Parse(self.read("request.json"), job.request)
+        for k in range(64):
+            job.labels[f"k{k}".ljust(60, "x")] = "v" * 63
+        for i in range(100):
+            job.job_id = f"j{i}"
+            code, details = self.submit(job.SerializeToString())
+            self.assertEqual(code, grpc.StatusCode.OK, details)
+        silent = Http2(self.address)
+        self.addCleanup(silent.close)
+        for _ in range(10):
+            for _ in range(30):
+                silent.call(LIST)
+            time.sleep(0.5)
+            self.assertEqual(self.outcome(
+                lambda channel: channel.unary_unary(LIST)(
+                    b"", timeout=TIMEOUT_S))[0], grpc.StatusCode.OK)
+        self.expect_peak(200)
+        port = self.coordinator.wait_for(r"metrics_port\W+(\d+)")[1]
+        metrics = urllib.request.urlopen(
+            f"http://127.0.0.1:{port}/metrics").read().decode()
+        ended = re.search(r"tangram_unread_replies_total (\d+)", metrics)[1]
+        self.assertGreater(int(ended), 100)
 
     def test_probes_learn_that_it_stops(self):
         self.start()

@@ -1,0 +1,82 @@
+#include "coordinator/rpc/limit_replies.h"
+
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/byte_buffer.h>
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "common/obs/clocks.h"
+#include "coordinator/rpc/unread_replies.h"
+
+namespace tangram {
+namespace {
+
+using grpc::experimental::InterceptionHookPoints;
+
+// The messages of one call, which are sent one after the other. gRPC creates it
+// at the start of the call and deletes it at the end.
+class SendingCall : public grpc::experimental::Interceptor {
+ public:
+  SendingCall(UnreadReplies& replies, const std::function<void()>& on_ended,
+              grpc::experimental::ServerRpcInfo& info)
+      : on_ended_(on_ended), info_(info), reply_(replies) {}
+
+  // gRPC calls it when it takes a message and when the connection has taken it
+  // or has ended, so that the call is there for as long as the message counts.
+  void Intercept(
+      grpc::experimental::InterceptorBatchMethods* methods) override {
+    if (methods->QueryInterceptionHookPoint(
+            InterceptionHookPoints::PRE_SEND_MESSAGE)) {
+      // Every method answers with bytes.
+      const auto* message =
+          static_cast<const grpc::ByteBuffer*>(methods->GetSendMessage());
+      if (message != nullptr && message->Valid()) {
+        reply_.Hold(static_cast<int64_t>(message->Length()), [this] {
+          info_.server_context()->TryCancel();
+          on_ended_();
+        });
+      }
+    }
+    if (methods->QueryInterceptionHookPoint(
+            InterceptionHookPoints::POST_SEND_MESSAGE)) {
+      reply_.Drop();
+    }
+    methods->Proceed();
+  }
+
+ private:
+  const std::function<void()>& on_ended_;
+  grpc::experimental::ServerRpcInfo& info_;
+  UnreadReplies::Reply reply_;
+};
+
+class ReplyLimiter
+    : public grpc::experimental::ServerInterceptorFactoryInterface {
+ public:
+  ReplyLimiter(int64_t max_bytes, std::function<void()> on_ended)
+      : replies_(max_bytes, SteadySeconds), on_ended_(std::move(on_ended)) {}
+
+  grpc::experimental::Interceptor* CreateServerInterceptor(
+      grpc::experimental::ServerRpcInfo* info) override {
+    using Type = grpc::experimental::ServerRpcInfo::Type;
+    if (info->type() == Type::BIDI_STREAMING ||
+        absl::StartsWith(info->method(), "/grpc.")) {
+      return nullptr;
+    }
+    return new SendingCall(replies_, on_ended_, *info);
+  }
+
+ private:
+  UnreadReplies replies_;
+  const std::function<void()> on_ended_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>
+CreateReplyLimiter(int64_t max_bytes, std::function<void()> on_ended) {
+  return std::make_unique<ReplyLimiter>(max_bytes, std::move(on_ended));
+}
+
+}  // namespace tangram
