@@ -75,40 +75,53 @@ StageMemory MemoryOf(const LayerCost& sum, const ModelState& state,
 }  // namespace
 
 // Walks over stretches of layers with the same kind, the same operators and the
-// same mask, and estimates one layer of each.
+// same mask, and asks for the cost of one layer of each.
 StageCost EstimateStage(absl::Span<const LayerRun> runs, const StagePlan& stage,
-                        const StageEnvironment& environment) {
+                        const StageEnvironment& environment,
+                        LayerCostOf layer_cost) {
   LayerCost sum;
   MaskCursor masks(stage.recompute);
   int layer = stage.begin.layer;
   const int layers_end = stage.end.layer + (stage.end.op > 0 ? 1 : 0);
   int run_end = 0;
-  for (const LayerRun& run : runs) {
+  for (int r = 0; r < static_cast<int>(runs.size()); ++r) {
+    const LayerRun& run = runs[r];
     run_end += run.count;
-    if (layer >= run_end) continue;
-    // The estimator of all operators of a layer.
-    std::optional<LayerEstimator> whole;
-    while (layer < std::min(run_end, layers_end)) {
-      const int length = UniformLength(
-          stage, layer, masks.Length(std::min(run_end, layers_end) - layer));
-      const int op_begin = layer == stage.begin.layer ? stage.begin.op : 0;
+    const int end = std::min(run_end, layers_end);
+    while (layer < end) {
+      const int length = UniformLength(stage, layer, masks.Length(end - layer));
       const int num_ops = static_cast<int>(OperatorsOf(run.layer).size());
-      const int op_end = layer == stage.end.layer ? stage.end.op : num_ops;
-      if (op_begin == 0 && op_end == num_ops) {
-        if (!whole.has_value()) {
-          whole.emplace(run.layer, 0, num_ops, stage.parallelism, environment);
-        }
-        AddLayers(whole->Cost(masks.mask(), stage.offload), length, sum);
-      } else {
-        AddLayers(EstimateLayer(run.layer, {op_begin, op_end, masks.mask()},
-                                stage.parallelism, environment, stage.offload),
-                  length, sum);
-      }
+      const LayerPart part = {
+          .op_begin = layer == stage.begin.layer ? stage.begin.op : 0,
+          .op_end = layer == stage.end.layer ? stage.end.op : num_ops,
+          .recomputed = masks.mask()};
+      AddLayers(layer_cost(r, part), length, sum);
       layer += length;
       masks.Advance(length);
     }
   }
   return StageCostOf(sum, stage.parallelism, environment, stage.offload);
+}
+
+StageCost EstimateStage(absl::Span<const LayerRun> runs, const StagePlan& stage,
+                        const StageEnvironment& environment) {
+  // The estimator of all operators of a layer of the last run.
+  std::optional<LayerEstimator> whole;
+  int run_of_whole = -1;
+  return EstimateStage(
+      runs, stage, environment, [&](int run, const LayerPart& part) {
+        const LayerSpec& layer = runs[run].layer;
+        const int num_ops = static_cast<int>(OperatorsOf(layer).size());
+        if (part.op_begin > 0 || part.op_end < num_ops) {
+          return EstimateLayer(layer, part, stage.parallelism, environment,
+                               stage.offload);
+        }
+        if (run_of_whole != run) {
+          whole.emplace(layer, 0, num_ops, stage.parallelism, environment);
+          run_of_whole = run;
+        }
+        return whole->Cost(part.recomputed, stage.offload);
+      });
 }
 
 // A pass takes as long as the slower of device and host, or a little longer:

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "common/cost/operator_cost.h"
 #include "common/domain/model_slice.h"
@@ -114,6 +115,8 @@ struct LayerPart {
   int op_begin = 0;
   int op_end = 0;
   OpMask recomputed = kRecomputeNone;
+
+  bool operator==(const LayerPart&) const = default;
 };
 
 // Estimates a part of a layer. Includes the collectives that ZeRO pays for
@@ -156,6 +159,15 @@ StageMemory StageMemoryOf(const LayerCost& layers,
 // O(distinct layers and recompute masks), not O(layers).
 StageCost EstimateStage(absl::Span<const LayerRun> runs, const StagePlan& stage,
                         const StageEnvironment& environment);
+
+// Returns the cost of a part of a layer of run `run`: what EstimateLayer does
+// with the degrees, the offload and the environment of a stage.
+using LayerCostOf = absl::FunctionRef<LayerCost(int run, const LayerPart&)>;
+
+// Likewise for a search that keeps the costs of layers.
+StageCost EstimateStage(absl::Span<const LayerRun> runs, const StagePlan& stage,
+                        const StageEnvironment& environment,
+                        LayerCostOf layer_cost);
 
 // The functions below are the parts of EstimateStage that a search needs on
 // their own. Returns the bytes of weights, gradients and optimizer state,

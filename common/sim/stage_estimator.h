@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/node_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
@@ -110,6 +111,23 @@ class StageEstimator {
     }
   };
 
+  // A part of a layer on GPUs of a place.
+  struct LayerKey {
+    const Place* place;
+    int microbatch_size;
+    StageParallelism parallelism;
+    HostOffload offload;
+    int run;
+    LayerPart part;
+    bool operator==(const LayerKey&) const = default;
+  };
+  struct LayerHash {
+    size_t operator()(const LayerKey& key) const;
+  };
+
+  StageCost Estimate(const Place& place, const StagePlan& stage,
+                     int microbatch_size);
+
   const ModelSpec& model_;
   const Cluster& cluster_;
   const TrainingOptions& training_;
@@ -119,6 +137,8 @@ class StageEstimator {
   absl::node_hash_map<std::vector<GpuId>, Place, GpusHash, GpusEqual> places_;
   absl::node_hash_map<CostKey<StagePlan>, StageCost, CostHash, CostEqual>
       costs_;
+  // Stages that were not seen before have layers that were.
+  absl::flat_hash_map<LayerKey, LayerCost, LayerHash> layers_;
   // Places of the last plan of which the peak was asked for, by device.
   std::vector<const Place*> peak_places_;
   double peak_flops_ = 0;
