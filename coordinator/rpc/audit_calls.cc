@@ -15,13 +15,13 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "common/base/printable_text.h"
 #include "common/wire/grpc_settings.h"
 #include "coordinator/auth/call_gate.h"
+#include "coordinator/rpc/calls_of_callers.h"
 
 namespace tangram {
 namespace {
@@ -166,11 +166,7 @@ class CallAuditor
 
   grpc::experimental::Interceptor* CreateServerInterceptor(
       grpc::experimental::ServerRpcInfo* info) override {
-    using Type = grpc::experimental::ServerRpcInfo::Type;
-    if (info->type() == Type::BIDI_STREAMING ||
-        absl::StartsWith(info->method(), "/grpc.health.")) {
-      return nullptr;
-    }
+    if (!IsCallOfCaller(*info)) return nullptr;
     return new CallRecord(on_call_, authenticator_, *info);
   }
 

@@ -5,8 +5,8 @@
 
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "common/obs/clocks.h"
+#include "coordinator/rpc/calls_of_callers.h"
 #include "coordinator/rpc/unread_replies.h"
 
 namespace tangram {
@@ -59,11 +59,7 @@ class ReplyLimiter
 
   grpc::experimental::Interceptor* CreateServerInterceptor(
       grpc::experimental::ServerRpcInfo* info) override {
-    using Type = grpc::experimental::ServerRpcInfo::Type;
-    if (info->type() == Type::BIDI_STREAMING ||
-        absl::StartsWith(info->method(), "/grpc.")) {
-      return nullptr;
-    }
+    if (!IsCallOfCaller(*info)) return nullptr;
     return new SendingCall(replies_, on_ended_, *info);
   }
 

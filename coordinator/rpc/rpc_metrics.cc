@@ -10,10 +10,10 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "common/sync/mutex.h"
+#include "coordinator/rpc/calls_of_callers.h"
 
 namespace tangram {
 namespace {
@@ -102,16 +102,11 @@ class Factory : public grpc::experimental::ServerInterceptorFactoryInterface {
         in_flight_(
             metrics.AddGauge("tangram_rpcs_in_flight", "Calls under way.")) {}
 
-  // There are few methods, because only registered services count. Workers'
-  // streams are left out: they have their own metrics, and would pay for this
-  // with every message. So are probes.
+  // There are few methods, because only registered services count.
   grpc::experimental::Interceptor* CreateServerInterceptor(
       grpc::experimental::ServerRpcInfo* info) override {
-    using Type = grpc::experimental::ServerRpcInfo::Type;
-    if (info->type() == Type::BIDI_STREAMING) return nullptr;
-    absl::string_view method = info->method();
-    if (absl::StartsWith(method, "/grpc.health.")) return nullptr;
-    return new MeasuredCall(MetricsOf(method));
+    if (!IsCallOfCaller(*info)) return nullptr;
+    return new MeasuredCall(MetricsOf(info->method()));
   }
 
  private:
