@@ -38,7 +38,9 @@ OK, NO_PLAN, UNAVAILABLE, DEADLINE = 0, 3, 4, 5
 SKIPPED = 77  # As in Automake and CTest.
 NUM_WORKERS = 3
 PORT = 7070
-DISK_BYTES = 64 << 20
+# The disk of a run, which a fault fills up, and that of a soak: kept answers and their
+# journal alone take some 60 MB.
+DISK_BYTES, SOAK_DISK_BYTES = 64 << 20, 1 << 30
 # Time of a call after which the client gives up and asks again.
 CALL_TIMEOUT_S = 60
 # Time after the faults end. Leases, backoffs and one plan fit in it.
@@ -68,13 +70,14 @@ def plan_of(text):
 
 
 class Service:
-    def __init__(self, binaries, source, by_tls, adapter_version):
+    def __init__(self, binaries, source, by_tls, adapter_version,
+                 disk_bytes=DISK_BYTES):
         self.binaries = os.path.abspath(binaries)
         self.cluster = os.path.abspath(os.path.join(source, C1))
         self.folder = tempfile.mkdtemp(prefix="tangram-faults-")
         self.disk = os.path.join(self.folder, "disk")
         os.mkdir(self.disk)
-        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}",
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={disk_bytes}",
                         "tmpfs", self.disk], check=True)
         self.network = Network()
         address = self.coordinator_address = f"{self.network.address}:{PORT}"
@@ -267,7 +270,7 @@ def soak(options, expected):
     """Submits jobs without end while workers and connections fail."""
     rng = random.Random(options.first_seed)
     service = Service(options.bin, options.source, True,
-                      options.adapter_version)
+                      options.adapter_version, SOAK_DISK_BYTES)
     end = time.monotonic() + 60 * options.soak_minutes
     problems, seen, jobs = [], [], 0
     try:
@@ -286,7 +289,9 @@ def soak(options, expected):
             if len(seen) % 10 == 0:
                 print(f"{jobs} jobs: {seen[-1][0] / 1e6:.0f} MB "
                       f"({passing / 1e6:.0f} MB at first), "
-                      f"{seen[-1][1]} files open", flush=True)
+                      f"{seen[-1][1]} files open, "
+                      f"{shutil.disk_usage(service.disk).used / 1e6:.0f} MB "
+                      "on disk", flush=True)
         # Caches fill in the first quarter.
         quarter = max(1, len(seen) // 4)
         early, late = (
