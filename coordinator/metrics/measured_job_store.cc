@@ -229,19 +229,17 @@ class MeasuredJobStore : public JobStore {
     auto result = call();
     latency_.Observe({{"operation", operation}}, now_s_() - began_s);
     const absl::Status status = StatusOf(result);
-    if (absl::IsInternal(status)) {
-      failures_.Add({});
-      broken_.Tell(status.ToString());
-      return ForCallers(status);
-    }
-    if (absl::IsUnavailable(status) || absl::IsResourceExhausted(status)) {
+    if (absl::IsInternal(status) || absl::IsUnavailable(status) ||
+        absl::IsResourceExhausted(status)) {
       failures_.Add({});
       broken_.Tell(status.ToString());
     }
     if (absl::IsDataLoss(status) && on_damage_ && !is_damaged_.exchange(true)) {
       on_damage_(status);
     }
-    if (IsOfDatabase(status)) return ForCallers(status);
+    if (absl::IsInternal(status) || IsOfDatabase(status)) {
+      return ForCallers(status);
+    }
     return result;
   }
 

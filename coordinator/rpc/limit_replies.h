@@ -10,9 +10,9 @@
 namespace tangram {
 
 // Limits the bytes of messages to callers that their connections have not taken
-// (UnreadReplies). Leaves out the streams of workers, whose leases are counted,
-// and methods that do not answer with bytes. Calls `on_ended` for each call
-// that it ends, from any thread; it must be quick.
+// (UnreadReplies), for the calls of IsCallOfCaller; leases of workers are
+// counted elsewhere. Calls `on_ended` for each call that it ends, from any
+// thread; it must be quick.
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>
 CreateReplyLimiter(int64_t max_bytes, std::function<void()> on_ended);
 

@@ -3,6 +3,7 @@
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -92,6 +93,13 @@ class Folder(unittest.TestCase):
         self.assertRegex(run.stderr, r"\Atangram: [^\n]*\n\Z")
         self.assertIn(message, run.stderr)
         self.assertEqual(sorted(os.listdir(self.folder)), before)
+
+    def allow_open_files(self, count):
+        """Also for programs that are started later. Skips if it may not."""
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if most != resource.RLIM_INFINITY and most < count:
+            self.skipTest(f"{most} open files; expected {count}")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (count, most))
 
     def write(self, name, content):
         with open(os.path.join(self.folder, name), "w", encoding="utf-8") as f:

@@ -7,7 +7,6 @@ before it is parsed, and a good caller is answered right afterwards.
 import hashlib
 import itertools
 import re
-import resource
 import signal
 import socket
 import threading
@@ -337,10 +336,7 @@ class HostilePeersTest(Folder):
         """1,000 of both on every port. The next caller is answered in a
         second."""
         count = 1000
-        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-        if most != resource.RLIM_INFINITY and most < 11 * count:
-            self.skipTest(f"{most} open files; expected {11 * count}")
-        resource.setrlimit(resource.RLIMIT_NOFILE, (11 * count, most))
+        self.allow_open_files(11 * count)
         self.coordinator = Program(
             "tangram-coordinator", "--listen=127.0.0.1:0", "--state_dir=none",
             "--metrics=127.0.0.1:0", "--http=127.0.0.1:0",

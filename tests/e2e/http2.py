@@ -23,9 +23,9 @@ def _field(name, value):
 class Http2:
     """One connection, whose streams the server may send nothing on."""
 
-    def __init__(self, address, **options):
+    def __init__(self, address):
         host, _, port = address.rpartition(":")
-        self._socket = socket.create_connection((host, int(port)), **options)
+        self._socket = socket.create_connection((host, int(port)))
         self._socket.sendall(PREFACE + frame(
             SETTINGS, 0, 0, struct.pack(">HI", INITIAL_WINDOW_SIZE, 0)))
         self._calls = 0

@@ -3,7 +3,6 @@
 import http.client
 import json
 import os
-import resource
 import shutil
 import socket
 import subprocess
@@ -123,10 +122,7 @@ class OpenTest(RestTest):
     def test_slow_connections_beside_calls_that_wait(self):
         """Together they are more than the server keeps."""
         count = 2300
-        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-        if most != resource.RLIM_INFINITY and most < 2 * count:
-            self.skipTest(f"{most} open files; expected {2 * count}")
-        resource.setrlimit(resource.RLIMIT_NOFILE, (2 * count, most))
+        self.allow_open_files(2 * count)
         self.ask("POST", "/v1/jobs",
                  {"job_id": "a", "request": self.plan_request()})
         wait = (b"POST /v1/jobs/a:wait HTTP/1.1\r\nHost: localhost\r\n"
