@@ -78,8 +78,8 @@ double CoverageWithout(const ResidualTable& table, Quantity quantity,
     const ResidualDistribution others(table, quantity, cell.traits,
                                       cell.source);
     rows += cell.rows;
-    inside += cell.rows * ShareWithin(cell, others.Quantile(tail),
-                                      others.Quantile(1 - tail));
+    const Band band = others.BandOfShare(1 - 2 * tail);
+    inside += cell.rows * ShareWithin(cell, band.low, band.high);
   }
   return rows > 0 ? inside / rows : 1;
 }
@@ -133,7 +133,7 @@ void ChooseTails(ResidualTable& table) {
   constexpr double kStep = 0.001;
   // A bit less than kBandCoverage, for narrower bands: the last rows of a few
   // sources are far from all others.
-  constexpr double kLeastCoverage = 0.87;
+  constexpr double kLeastCoverage = 0.88;
   // Beyond, one source decides how wide the bands of all others are.
   constexpr double kNarrowestTail = kWidestTail / 2;
   for (const Quantity quantity : {Quantity::kTime, Quantity::kMemory}) {

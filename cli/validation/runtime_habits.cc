@@ -14,7 +14,7 @@ constexpr RuntimeHabits kEarlyMegatron = {.flash_attention = false,
                                           .overlap_grad_reduce = false,
                                           .sequence_parallel = false,
                                           .dropout = true,
-                                          .host_factor = 3.4,
+                                          .host_factor = 3.35,
                                           .copies_gradients_to_step = true};
 // LLM-Foundry of 2023 ran FlashAttention-1 in Triton and the fused loss of
 // flash-attn.

@@ -14,8 +14,8 @@ namespace {
 // Quantiles that a cell keeps: (i + 0.5) / 10.
 constexpr int kKeptQuantiles = 10;
 // A source of n rows weighs n^kRowsPower: more rows tell more of one cluster,
-// and little of others.
-constexpr double kRowsPower = 0.25;
+// and less of others.
+constexpr double kRowsPower = 0.5;
 // How much more the residuals of a source weigh that shares a trait. Chosen so
 // that bands of sources left out hold about nine of ten of their rows and are
 // narrow (docs/accuracy.md).
@@ -23,7 +23,7 @@ constexpr double kSameGeneration = 2;
 constexpr double kSameFramework = 1.5;
 constexpr double kSameExperts = 6;
 constexpr double kSameWide = 1.5;
-constexpr double kSameScale = 3;
+constexpr double kSameScale = 2;
 constexpr double kSameFabric = 10;
 
 double Similarity(const PredictionTraits& a, const PredictionTraits& b) {
@@ -84,7 +84,6 @@ ResidualDistribution::ResidualDistribution(const ResidualTable& table,
   for (const ResidualCell& cell : table.cells) {
     if (cell.quantity == quantity) rows_of_source[cell.source] += cell.rows;
   }
-  // Entries hold weights until they are sorted.
   for (const ResidualCell& cell : table.cells) {
     if (cell.quantity != quantity) continue;
     if (!left_out.empty() && cell.source == left_out) continue;
@@ -92,14 +91,22 @@ ResidualDistribution::ResidualDistribution(const ResidualTable& table,
     const double weight = Similarity(cell.traits, traits) * cell.rows *
                           std::pow(rows, kRowsPower - 1) /
                           static_cast<double>(cell.ratios.size());
-    for (const double ratio : cell.ratios) entries_.push_back({ratio, weight});
+    for (const double ratio : cell.ratios) {
+      ratios_.push_back({ratio, weight});
+      factors_.push_back({std::max(ratio, 1 / ratio), weight});
+    }
   }
-  std::sort(entries_.begin(), entries_.end(),
-            [](const Entry& a, const Entry& b) { return a.ratio < b.ratio; });
+  Sort(ratios_);
+  Sort(factors_);
+}
+
+void ResidualDistribution::Sort(std::vector<Entry>& entries) {
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return a.value < b.value; });
   double total = 0;
-  for (const Entry& entry : entries_) total += entry.position;
+  for (const Entry& entry : entries) total += entry.position;
   double below = 0;
-  for (Entry& entry : entries_) {
+  for (Entry& entry : entries) {
     const double weight = entry.position;
     entry.position = (below + weight / 2) / total;
     below += weight;
@@ -107,24 +114,33 @@ ResidualDistribution::ResidualDistribution(const ResidualTable& table,
 }
 
 double ResidualDistribution::Quantile(double q) const {
-  if (entries_.empty()) return 1;
+  return QuantileOf(ratios_, q);
+}
+
+Band ResidualDistribution::BandOfShare(double share) const {
+  const double factor = QuantileOf(factors_, share);
+  return {.low = 1 / factor, .high = factor};
+}
+
+double ResidualDistribution::QuantileOf(const std::vector<Entry>& entries,
+                                        double q) {
+  if (entries.empty()) return 1;
   const auto above = std::lower_bound(
-      entries_.begin(), entries_.end(), q,
+      entries.begin(), entries.end(), q,
       [](const Entry& entry, double at) { return entry.position < at; });
-  if (above == entries_.begin()) return entries_.front().ratio;
-  if (above == entries_.end()) return entries_.back().ratio;
+  if (above == entries.begin()) return entries.front().value;
+  if (above == entries.end()) return entries.back().value;
   const Entry& below = *std::prev(above);
   const double share =
       (q - below.position) / (above->position - below.position);
-  return below.ratio + share * (above->ratio - below.ratio);
+  return below.value + share * (above->value - below.value);
 }
 
 Band BandOf(const ResidualTable& table, Quantity quantity,
             const PredictionTraits& traits) {
-  const ResidualDistribution residuals(table, quantity, traits);
   const double tail = table.tails[static_cast<size_t>(quantity)];
-  return {.low = residuals.Quantile(tail),
-          .high = residuals.Quantile(1 - tail)};
+  return ResidualDistribution(table, quantity, traits)
+      .BandOfShare(1 - 2 * tail);
 }
 
 PredictionBand BandsOf(const ResidualTable& table,

@@ -78,9 +78,9 @@ struct ResidualTable {
 std::vector<double> SummarizeRatios(std::vector<double> ratios);
 
 // The distribution of measurement / prediction for runs of these traits.
-// Sources weigh nearly the same, however many rows they have; those that share
-// traits weigh more. So an unknown framework or GPU has the quantiles of all
-// sources. Leaves out the source `left_out`; empty: none.
+// Sources that share traits weigh more, and those of many rows more than those
+// of few. So an unknown framework or GPU has the quantiles of all sources.
+// Leaves out the source `left_out`; empty: none.
 class ResidualDistribution {
  public:
   ResidualDistribution(const ResidualTable& table, Quantity quantity,
@@ -91,15 +91,27 @@ class ResidualDistribution {
   // no residuals of the quantity.
   double Quantile(double q) const;
 
+  // Returns the band of the least factor f for which a fraction `share` of runs
+  // has a ratio from 1/f to f. A source has an error of its own, too fast or
+  // too slow, and that of the next one may be either. So both sides of the
+  // others tell how far off it may be on each side.
+  Band BandOfShare(double share) const;
+
  private:
   struct Entry {
-    double ratio = 1;
+    double value = 1;
     double position = 0;  // Share of the weight below its middle.
   };
-  std::vector<Entry> entries_;  // Ascending.
+
+  // Replaces weights in `position` by positions.
+  static void Sort(std::vector<Entry>& entries);
+  static double QuantileOf(const std::vector<Entry>& entries, double q);
+
+  std::vector<Entry> ratios_;   // Ascending.
+  std::vector<Entry> factors_;  // Ratios or their inverses, from 1 up.
 };
 
-// Returns the central band that holds kBandCoverage of the runs.
+// Returns the band that holds kBandCoverage of the runs.
 Band BandOf(const ResidualTable& table, Quantity quantity,
             const PredictionTraits& traits);
 

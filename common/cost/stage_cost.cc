@@ -5,6 +5,7 @@
 
 #include "common/cost/host_offload.h"
 #include "common/cost/layer_estimator.h"
+#include "common/cost/pass_seconds.h"
 
 namespace tangram {
 namespace {
@@ -123,16 +124,16 @@ StageCost EstimateStage(absl::Span<const LayerRun> runs, const StagePlan& stage,
       });
 }
 
-// A pass takes as long as the slower of device and host:
-//   forward  = max(Σ device, Σ host), and likewise backward.
+// A pass takes as long as the slower of device and host, or a little longer:
+//   forward = PassSecondsOf(Σ device, Σ host), and likewise backward.
 StageCost StageCostOf(const LayerCost& layers,
                       const StageParallelism& parallelism,
                       const StageEnvironment& environment,
                       const HostOffload& offload) {
   const LayerCost sum = OnOneStage(layers);
   const PassTimes passes = {
-      .forward_s = std::max(sum.forward_s, sum.forward_host_s),
-      .backward_s = std::max(sum.backward_s, sum.backward_host_s)};
+      .forward_s = PassSecondsOf(sum.forward_s, sum.forward_host_s),
+      .backward_s = PassSecondsOf(sum.backward_s, sum.backward_host_s)};
   const ModelState state =
       ModelStateOf(sum.parameters, parallelism, environment);
   HostBytes host = OnHost(state, /*kept_bytes=*/0, offload);

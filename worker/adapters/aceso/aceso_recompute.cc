@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/cost/pass_seconds.h"
+
 namespace tangram::aceso {
 namespace {
 
@@ -206,15 +208,15 @@ StageFigures Estimate(CostTables& tables, const StageShape& shape) {
                           .fits = chosen.peak_bytes <= capacity};
   const LayoutOperator& begin = tables.layout().at(shape.begin);
   const LayoutOperator& end = tables.layout().at(shape.end);
-  // Each pass waits for the device or for the host, whichever is slower.
   const double backward_s = table.backward_s.Over(begin, end);
-  const double forward_s = std::max(table.time_s.Over(begin, end) - backward_s,
-                                    table.forward_host_s.Over(begin, end));
+  const double forward_s =
+      PassSecondsOf(table.time_s.Over(begin, end) - backward_s,
+                    table.forward_host_s.Over(begin, end));
   const double backward_host_s =
       table.backward_host_s.Over(begin, end) +
       stage.RecomputeSeconds(chosen.choice, &RecomputeLevel::recompute_host_s);
   figures.backward_s =
-      std::max(backward_s + figures.recompute_s, backward_host_s);
+      PassSecondsOf(backward_s + figures.recompute_s, backward_host_s);
   figures.compute_s =
       forward_s + figures.backward_s + tables.ReceiveSeconds(shape.begin);
   return figures;

@@ -7,6 +7,7 @@
 
 #include "common/base/infinity.h"
 #include "common/cost/layer_estimator.h"
+#include "common/cost/pass_seconds.h"
 
 namespace tangram::galvatron {
 namespace {
@@ -83,8 +84,8 @@ double DegreeCosts::LeastSecondsPerByte() const {
 KeptFigures DegreeCosts::KeptOf(LayerRange range) const {
   const LayerCost sum =
       OnOneStage(layers_.Sum(range.begin, range.end, kept_costs_));
-  return {.seconds = std::max(sum.forward_s, sum.forward_host_s) +
-                     std::max(sum.backward_s, sum.backward_host_s),
+  return {.seconds = PassSecondsOf(sum.forward_s, sum.forward_host_s) +
+                     PassSecondsOf(sum.backward_s, sum.backward_host_s),
           .memory = StageMemoryOf(sum, parallelism_, environment_)};
 }
 

@@ -37,13 +37,13 @@ TEST(ChooseTailsTest, AreTheWidestOfNineTenthsIfSourcesAreAlike) {
 }
 
 TEST(ChooseTailsTest, CountRowsBetweenTheQuantilesOfALargeSource) {
-  // Bands that know `few` alone are 0.9 + 0.2 t to 1.1 - 0.2 t, and hold
-  // (0.2 - 0.4 t) / 0.21 of `many`: 0.87 of them with t = 0.043. Its outermost
-  // quantiles would need t = 0.027.
+  // Bands that know `few` alone go from 1/f to f, where f - 1/f is
+  // 0.214 (1 - 2 t), and hold (f - 1/f) / 0.221 of `many`: 0.88 of them with
+  // t = 0.046. Its outermost quantiles would need t = 0.035.
   EXPECT_NEAR(
-      TimeTail({.cells = {TimesOf("few", 200, Even(0.9, 1.1, 200)),
-                          TimesOf("many", 100000, Even(0.895, 1.105, 10))}}),
-      0.043, 0.002);
+      TimeTail({.cells = {TimesOf("few", 200, Even(0.893, 1.107, 200)),
+                          TimesOf("many", 100000, Even(0.8945, 1.1155, 10))}}),
+      0.046, 0.002);
 }
 
 TEST(ChooseTailsTest, OneBadSourceDoesNotWidenAllBands) {

@@ -68,11 +68,26 @@ TEST(ResidualTableTest, ASourceCanBeLeftOut) {
 
 TEST(ResidualTableTest, BandsGoAsFarAsTheTails) {
   ResidualTable table{.cells = {Cell("a", Ampere(), {1, 2, 3, 4, 5})}};
-  table.tails = {0.1, 0, 0};
+  table.tails = {0.05, 0, 0};
 
   const Band band = BandOf(table, Quantity::kTime, Ampere());
-  EXPECT_NEAR(band.low, 1, kExact);
   EXPECT_NEAR(band.high, 5, kExact);
+  EXPECT_NEAR(band.low, 1.0 / 5, kExact);
+}
+
+TEST(ResidualTableTest, ABandIsAsWideOnEitherSide) {
+  const ResidualTable slow{
+      .cells = {Cell("a", Ampere(), {1.0, 1.1, 1.2, 1.25})}};
+  const ResidualTable both{
+      .cells = {Cell("a", Ampere(), {1 / 1.25, 1 / 1.1, 1.0, 1.2})}};
+
+  for (const ResidualTable& table : {slow, both}) {
+    const Band band = ResidualDistribution(table, Quantity::kTime, Ampere())
+                          .BandOfShare(0.75);
+    // 1.2 and 1.25 stand at 5/8 and 7/8.
+    EXPECT_NEAR(band.high, 1.225, kExact);
+    EXPECT_NEAR(band.low, 1 / 1.225, kExact);
+  }
 }
 
 TEST(ResidualTableTest, OtherQuantitiesDoNotCount) {
@@ -88,10 +103,11 @@ TEST(ResidualTableTest, ManyRowsOfOneSourceDoNotDrownAnother) {
       .cells = {Cell("many", Ampere(), std::vector<double>(81, 1.0)),
                 Cell("one", Ampere(), {2.0})}};
 
-  // 81 rows weigh as 3: one of four is the other source's.
-  EXPECT_NEAR(ResidualQuantile(table, Quantity::kTime, Ampere(), 0.875), 2,
+  // 81 rows weigh as 9: one of ten is the other source's.
+  EXPECT_NEAR(ResidualQuantile(table, Quantity::kTime, Ampere(), 0.95), 2,
               kExact);
-  EXPECT_THAT(ResidualQuantile(table, Quantity::kTime, Ampere(), 0.7), Lt(1.1));
+  EXPECT_THAT(ResidualQuantile(table, Quantity::kTime, Ampere(), 0.88),
+              Lt(1.1));
 }
 
 TEST(ResidualTableTest, SourcesThatShareTraitsCountMore) {

@@ -81,6 +81,17 @@ TEST_F(OperatorCostTest, TensorParallelismSplitsProductsAndReducesResults) {
   EXPECT_EQ(down.backward_comm_s, 0);
 }
 
+TEST_F(OperatorCostTest, TheSlowestHostOfManyRanksCounts) {
+  device_.efficiency.host_launch_s = 1e-5;
+  const double alone_s = Estimate(OpKind::kMlpUp).forward_host_s;
+  const OperatorCost few = Estimate(OpKind::kMlpUp, {.tp_degree = 4});
+  const OperatorCost many = Estimate(OpKind::kMlpUp, {.tp_degree = 8});
+  EXPECT_GT(alone_s, 0);
+  EXPECT_DOUBLE_EQ(few.forward_host_s, alone_s);
+  EXPECT_DOUBLE_EQ(many.forward_host_s, 1.2 * alone_s);
+  EXPECT_DOUBLE_EQ(many.backward_host_s, 1.2 * alone_s);
+}
+
 TEST_F(OperatorCostTest, SequenceParallelismMovesTheSameBytes) {
   const StageParallelism p = {.tp_degree = 4, .sequence_parallel = true};
   const double sweep_s = 3.145728e-5 / 2;

@@ -1,9 +1,11 @@
 #include "common/cost/stage_cost.h"
 
+#include <cmath>
 #include <random>
 #include <vector>
 
 #include "common/cost/measured_layer.h"
+#include "common/cost/pass_seconds.h"
 #include "formats/catalogue/models.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
@@ -93,6 +95,14 @@ TEST_F(StageCostTest, APassWaitsForTheHostWhereThatIsSlower) {
   EXPECT_DOUBLE_EQ(Estimate(recomputed).backward_s, 8 * kKernels);
   device_.efficiency.host_launch_s = 1e-12;
   EXPECT_DOUBLE_EQ(Estimate(layers).forward_s, device_bound.forward_s);
+}
+
+TEST(PassSecondsTest, HostAndDeviceThatAreAsSlowWaitForEachOther) {
+  EXPECT_DOUBLE_EQ(PassSecondsOf(3, 3), 3 * std::pow(2, 1.0 / 8));
+  EXPECT_DOUBLE_EQ(PassSecondsOf(4, 2), PassSecondsOf(2, 4));
+  EXPECT_NEAR(PassSecondsOf(4, 2), 4, 0.01);
+  EXPECT_EQ(PassSecondsOf(4, 0), 4);
+  EXPECT_EQ(PassSecondsOf(0, 0), 0);
 }
 
 TEST_F(StageCostTest, FollowsCutsInsideLayersAndMasks) {
