@@ -3,12 +3,14 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "common/base/field_error.h"
 #include "coordinator/store/job_store.h"
 
 namespace tangram {
 
 absl::StatusOr<std::string> JobIdOf(const std::string& name,
                                     const Caller& caller) {
+  if (name.empty()) return FieldError("job_id", "\"\"", "the name of a job");
   if (name.find('/') == std::string::npos) return JobId(caller.tenant, name);
   if (caller.roles.Has(Role::kOperate)) return name;
   return absl::NotFoundError(absl::StrCat("job_id: \"", name, "\" is unknown"));

@@ -11,7 +11,8 @@ namespace tangram {
 
 // Returns the id of the job that `caller` calls `name`. A name without a slash
 // is a job of the caller's tenant. Operators may also say "tenant/name".
-// Returns kNotFound for jobs of other tenants, as for jobs that do not exist.
+// Returns kNotFound for jobs of other tenants, as for jobs that do not exist,
+// and kInvalidArgument for no name.
 absl::StatusOr<std::string> JobIdOf(const std::string& name,
                                     const Caller& caller);
 

@@ -203,7 +203,9 @@ v1::Job ToProto(const Job& job, const Caller& caller) {
   message.set_webhook(job.webhook);
   message.set_losses(job.losses);
   SetResult(job.result, message);
-  if (!job.error.ok()) SetError(job.error, message);
+  if (!job.error.ok()) {
+    SetError(WithJobName(job.error, job.id, caller), message);
+  }
   return message;
 }
 

@@ -21,6 +21,14 @@ TEST(JobNamesTest, ANameIsAJobOfTheTenant) {
   EXPECT_EQ(JobNameFor("team-a/x", kAlice), "x");
 }
 
+TEST(JobNamesTest, NoNameIsNoJob) {
+  for (const Caller& caller : {kAlice, kOlga}) {
+    EXPECT_THAT(JobIdOf("", caller).status(),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         "job_id: \"\"; expected the name of a job"));
+  }
+}
+
 TEST(JobNamesTest, OnlyOperatorsNameJobsOfOthers) {
   for (const char* name : {"team-b/x", "team-a/x", "/x", "a/b/c"}) {
     EXPECT_THAT(JobIdOf(name, kAlice).status(),

@@ -47,6 +47,16 @@ TEST(JobWireTest, PlanIsReadAsItWasStored) {
   EXPECT_EQ(job.result().SerializeAsString(), plan.SerializeAsString());
 }
 
+TEST(JobWireTest, ErrorsSayTheNameByWhichTheCallerAsks) {
+  const Job job{.id = "team-a/x",
+                .state = JobState::kFailed,
+                .error = absl::DeadlineExceededError(
+                    "job \"team-a/x\" has not ended by its deadline")};
+
+  EXPECT_EQ(ToProto(job, {.tenant = "team-a"}).error().message(),
+            "job \"x\" has not ended by its deadline");
+}
+
 TEST(JobWireTest, IdsThatAddressesDropOrDivideAreRefused) {
   for (const char* good : {"a", "...", ".a", "a..", "run-7_b.c"}) {
     EXPECT_TRUE(CheckJobId(good).ok()) << good;
