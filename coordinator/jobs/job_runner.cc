@@ -146,7 +146,10 @@ JobRunner::Running* JobRunner::Begin(const Job& job, double claimed_s) {
     const auto [it, is_new] = running_.try_emplace(job.id);
     Running& running = it->second;
     // The job runs here already: its lease ended, and no other coordinator took
-    // it. It continues with the new lease unless it was told to stop.
+    // it. It continues with the new lease unless it was told to stop. One that
+    // was deleted and had the same id stops first.
+    const bool is_other = !is_new && running.lease.sequence != job.sequence;
+    if (is_other) running.is_lost = running.must_stop = true;
     if (is_new || !running.must_stop) {
       running.lease = LeaseOf(job);
       running.held_until_s = claimed_s + options_.lease_s;

@@ -137,8 +137,8 @@ class MeasuredJobStore : public JobStore {
       const EventTurn& turn) override {
     return Measure("take_event", [&] { return store_->TakeDueEvent(turn); });
   }
-  absl::Status SettleEvent(const std::string& id) override {
-    return Measure("settle_event", [&] { return store_->SettleEvent(id); });
+  absl::Status SettleEvent(const Job& ended) override {
+    return Measure("settle_event", [&] { return store_->SettleEvent(ended); });
   }
   absl::StatusOr<Job> Cancel(const std::string& id) override {
     const absl::StatusOr<JobPulse> before = Pulse(id);

@@ -90,16 +90,14 @@ absl::StatusOr<std::optional<StoredJob>> ChangeJob(
     absl::FunctionRef<bool(Job&)> change, OnDamage on_damage,
     std::optional<LeaseChange> lease) {
   std::optional<StoredJob> found;
-  const std::string read = absl::StrCat("SELECT " TANGRAM_WHOLE_JOB_COLUMNS
-                                        ", sequence FROM jobs WHERE ",
-                                        which, " ", locks);
+  const std::string read =
+      absl::StrCat("SELECT " TANGRAM_WHOLE_JOB_COLUMNS " FROM jobs WHERE ",
+                   which, " ", locks);
   const absl::Status status = database.Transact([&]() -> absl::Status {
-    int64_t sequence = 0;
-    TANGRAM_RETURN_IF_ERROR(database.Run(read, values, [&](const SqlRow& row) {
-      found = WholeJobOf(row);
-      sequence = row.Int(kNumWholeJobColumns);
-    }));
+    TANGRAM_RETURN_IF_ERROR(database.Run(
+        read, values, [&](const SqlRow& row) { found = WholeJobOf(row); }));
     if (!found.has_value()) return absl::OkStatus();
+    const int64_t sequence = found->job.sequence;
     if (found->is_damaged) {
       on_damage(found->job);
       found->job.finished_s = now_s;

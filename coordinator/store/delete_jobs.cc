@@ -36,11 +36,11 @@ absl::StatusOr<std::vector<OldJob>> LockOld(SqlDatabase& database,
                                             absl::Span<const SqlValue> values) {
   std::vector<OldJob> old;
   TANGRAM_RETURN_IF_ERROR(database.Run(
-      absl::StrCat("SELECT " TANGRAM_JOB_COLUMNS ", sequence FROM jobs WHERE ",
-                   which, " LIMIT ?2 ", database.dialect().skip_locked),
+      absl::StrCat("SELECT " TANGRAM_JOB_COLUMNS " FROM jobs WHERE ", which,
+                   " LIMIT ?2 ", database.dialect().skip_locked),
       values, [&](const SqlRow& row) {
         StoredJob found = JobOf(row);
-        old.push_back({.sequence = row.Int(kNumJobColumns),
+        old.push_back({.sequence = found.job.sequence,
                        .id = std::move(found.job.id),
                        .is_damaged = found.is_damaged});
       }));

@@ -95,8 +95,10 @@ absl::StatusOr<std::optional<DueEvent>> TakeEventDue(SqlDatabase& database,
   return due;
 }
 
-absl::Status SettleEventOf(SqlDatabase& database, const std::string& id) {
-  return database.Run("UPDATE jobs SET event_due_s = 0 WHERE id = ?1", {id});
+absl::Status SettleEventOf(SqlDatabase& database, const Job& ended) {
+  return database.Run(
+      "UPDATE jobs SET event_due_s = 0 WHERE sequence = ?1 AND finished_s = ?2",
+      {ended.sequence, ended.finished_s});
 }
 
 }  // namespace tangram

@@ -21,7 +21,7 @@ absl::Status MakeEventDue(SqlDatabase& database, int64_t sequence,
 absl::StatusOr<std::optional<DueEvent>> TakeEventDue(SqlDatabase& database,
                                                      const EventTurn& turn,
                                                      double now_s);
-absl::Status SettleEventOf(SqlDatabase& database, const std::string& id);
+absl::Status SettleEventOf(SqlDatabase& database, const Job& ended);
 
 }  // namespace tangram
 

@@ -112,6 +112,7 @@ Job DamagedJob(Job job, const absl::Status& damage) {
       "job \"", id, "\" is damaged in the database: ", damage.message(),
       "; submit it again under another name"));
   return {.id = std::move(id),
+          .sequence = job.sequence,
           .request = std::move(job.request),
           .share_key = std::move(job.share_key),
           .state = JobState::kFailed,
@@ -124,6 +125,7 @@ Job DamagedJob(Job job, const absl::Status& damage) {
 // Reads the numbers as they are.
 Job Read(const SqlRow& row) {
   return {.id = row.String(0),
+          .sequence = row.Int(19),
           .priority = static_cast<int>(row.Int(1)),
           .share_key = row.String(11),
           .state = StateOf(row.Int(2)),

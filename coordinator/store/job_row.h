@@ -13,15 +13,15 @@
 #define TANGRAM_JOB_COLUMNS                                                \
   "id, priority, state, cancel_wanted, num_attempts, owner, submitted_s, " \
   "started_s, finished_s, error_code, error_message, share_key, losses, "  \
-  "state_seal, labels, deadline_s, keep_s, webhook, ran_s"
+  "state_seal, labels, deadline_s, keep_s, webhook, ran_s, sequence"
 // Likewise for WholeJobOf.
 #define TANGRAM_WHOLE_JOB_COLUMNS \
   TANGRAM_JOB_COLUMNS ", request, result, submit_seal, outcome_seal"
 
 namespace tangram {
 
-inline constexpr int kNumJobColumns = 19;
-inline constexpr int kNumWholeJobColumns = 23;
+inline constexpr int kNumJobColumns = 20;
+inline constexpr int kNumWholeJobColumns = 24;
 
 // The most attempts or losses of a job: one a second for 34 years.
 inline constexpr int64_t kMaxAttempts = (int64_t{1} << 30) - 1;

@@ -27,7 +27,10 @@ inline bool IsFinished(JobState state) {
 
 // A planning request that is kept until it is answered, and its answer.
 struct Job {
-  std::string id;       // Tenant and name, as JobId returns it.
+  std::string id;  // Tenant and name, as JobId returns it.
+  // Number of its row, never given again: tells it from a job that was deleted
+  // and had the same id. 0: it is not stored yet.
+  int64_t sequence = 0;
   std::string request;  // Serialised tangram.v1.PlanRequest.
   int priority = 0;     // Within a share key, higher runs first, then older.
   // The next job is of the share key with the fewest running jobs.
@@ -109,16 +112,21 @@ struct PutBack {
 };
 
 // A coordinator's right to run a job. The attempt number distinguishes it from
-// earlier leases of the same coordinator.
+// earlier leases of the same coordinator, and the sequence the job from a
+// deleted one of the same id.
 struct JobLease {
   std::string job_id;
+  int64_t sequence = 0;
   std::string owner;
   int attempt = 0;
   bool operator==(const JobLease&) const = default;
 };
 
 inline JobLease LeaseOf(const Job& job) {
-  return {.job_id = job.id, .owner = job.owner, .attempt = job.attempts};
+  return {.job_id = job.id,
+          .sequence = job.sequence,
+          .owner = job.owner,
+          .attempt = job.attempts};
 }
 
 // The events of a job that are kept, so that it takes a bounded place however
@@ -274,8 +282,9 @@ class JobStore {
   // due no more.
   virtual absl::StatusOr<std::optional<DueEvent>> TakeDueEvent(
       const EventTurn& turn) = 0;
-  // The event is due no more. Does nothing if there is no such job.
-  virtual absl::Status SettleEvent(const std::string& id) = 0;
+  // The event of this end is due no more. Does nothing if the job is deleted or
+  // has ended again since.
+  virtual absl::Status SettleEvent(const Job& ended) = 0;
 
   // Deletes up to `limit` jobs that ended more than `age_s` seconds ago, or
   // their own `keep_s`, with their events. Returns the number of jobs deleted.

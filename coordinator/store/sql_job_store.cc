@@ -63,7 +63,8 @@ namespace {
   " AND NOT (state = 0 AND cancel_wanted = 0 AND not_before_s " \
   "BETWEEN " now " AND " now " + 120)"
 // The row of a lease that holds.
-#define IS_HELD "id = ?1 AND owner = ?2 AND num_attempts = ?3 AND state = 1"
+#define IS_HELD \
+  "sequence = ?1 AND owner = ?2 AND num_attempts = ?3 AND state = 1"
 
 // An attempt has got further than the others if it has so many more events,
 // and such a part more. Two attempts that die at the same place differ by less.
@@ -88,10 +89,9 @@ class SqlJobStore : public JobStore {
     TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
     TANGRAM_RETURN_IF_ERROR(RepairJobs(*database_, now_s, tell_));
     if (database_->dialect().is_shared) return absl::OkStatus();
-    TANGRAM_RETURN_IF_ERROR(database_->Run(
-        "UPDATE jobs SET last_event = (SELECT COALESCE(MAX(number), 0) FROM "
-        "events WHERE job_id = id) WHERE state IN (0, 1)"));
-    return database_->Run("UPDATE jobs SET lease_until_s = 0 WHERE state = 1");
+    const absl::Status ended = EndLeases();
+    // On a full disk, the leases end by themselves.
+    return absl::IsResourceExhausted(ended) ? absl::OkStatus() : ended;
   }
 
   absl::StatusOr<Job> Submit(const Job& job) override {
@@ -300,7 +300,8 @@ class SqlJobStore : public JobStore {
       TANGRAM_RETURN_IF_ERROR(database_->Run(
           "UPDATE jobs SET lease_until_s = ?4 WHERE " IS_HELD
           " RETURNING " TANGRAM_JOB_COLUMNS,
-          {lease.job_id, lease.owner, int64_t{lease.attempt}, now_s + lease_s},
+          {lease.sequence, lease.owner, int64_t{lease.attempt},
+           now_s + lease_s},
           [&](const SqlRow& row) {
             StoredJob job = JobOf(row);
             // The next claim ends it.
@@ -329,7 +330,7 @@ class SqlJobStore : public JobStore {
               "UPDATE jobs SET last_event = last_event + 1, attempt_events = "
               "attempt_events + 1 WHERE " IS_HELD
               " RETURNING losses, attempt_events, furthest_events, last_event",
-              {lease.job_id, lease.owner, int64_t{lease.attempt}},
+              {lease.sequence, lease.owner, int64_t{lease.attempt}},
               [&](const SqlRow& row) {
                 losses = row.Int(0);
                 events = row.Int(1);
@@ -344,8 +345,8 @@ class SqlJobStore : public JobStore {
           }
           return database_->Run(
               "INSERT INTO events (job_id, number, progress) "
-              "SELECT id, last_event, ?2 FROM jobs WHERE id = ?1",
-              {lease.job_id, Blob{progress}});
+              "SELECT id, last_event, ?2 FROM jobs WHERE sequence = ?1",
+              {lease.sequence, Blob{progress}});
         });
     TANGRAM_RETURN_IF_ERROR(kept);
     const bool is_further =
@@ -418,9 +419,9 @@ class SqlJobStore : public JobStore {
     return TakeEventDue(*database_, turn, now_s);
   }
 
-  absl::Status SettleEvent(const std::string& id) override {
+  absl::Status SettleEvent(const Job& ended) override {
     const MutexLock lock(mutex_);
-    return SettleEventOf(*database_, id);
+    return SettleEventOf(*database_, ended);
   }
 
   absl::StatusOr<int> Forget(double age_s, int limit) override {
@@ -441,6 +442,15 @@ class SqlJobStore : public JobStore {
   }
 
  private:
+  // Ends the leases of the process before, and repairs the numbers of events.
+  absl::Status EndLeases() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    TANGRAM_RETURN_IF_ERROR(
+        database_->Run("UPDATE jobs SET lease_until_s = 0 WHERE state = 1"));
+    return database_->Run(
+        "UPDATE jobs SET last_event = (SELECT COALESCE(MAX(number), 0) FROM "
+        "events WHERE job_id = id) WHERE state IN (0, 1)");
+  }
+
   const char* for_update() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return database_->dialect().for_update;
   }
@@ -463,7 +473,7 @@ class SqlJobStore : public JobStore {
     TANGRAM_ASSIGN_OR_RETURN(
         const std::optional<StoredJob> changed,
         Change(IS_HELD, for_update(),
-               {lease.job_id, lease.owner, int64_t{lease.attempt}}, now_s,
+               {lease.sequence, lease.owner, int64_t{lease.attempt}}, now_s,
                change, lease_change));
     return changed.has_value() && !changed->is_damaged;
   }

@@ -85,7 +85,7 @@ void WebhookSender::Tell(const DueEvent& event) {
   options_.on_attempt(sent.ok());
   if (sent.ok()) {
     // If this fails, the receiver hears twice.
-    store_.SettleEvent(job.id).IgnoreError();
+    store_.SettleEvent(job).IgnoreError();
     return;
   }
   failures_.Tell(absl::StrCat(

@@ -178,6 +178,20 @@ TEST_F(JobRunnerTest, RunsAsManyAtOnceAsItMay) {
   store_.Await("c", JobState::kSucceeded);
 }
 
+// As after EraseTenant: the run must not answer the new job.
+TEST_F(JobRunnerTest, ARunIsNotTakenForThatOfANewJobOfItsId) {
+  Submit("a");
+  Start(/*num_threads=*/2, /*lease_s=*/1000);
+  work_.AwaitBegun(1);
+  store_.Replace("a", "another request");
+  runner_->Wake();
+  work_.AwaitBegun(2);
+  AwaitNote("job lost");
+
+  work_.EndWith("plan");
+  EXPECT_EQ(store_.Await("a", JobState::kSucceeded).request, "another request");
+}
+
 TEST_F(JobRunnerTest, ACancelledJobIsStopped) {
   Submit("a");
   Start();

@@ -27,6 +27,12 @@ class MemoryJobStore : public JobStore {
     Find(id)->owner = owner;
     ++Find(id)->attempts;
   }
+  // Deletes a running job, and queues another one of the same id.
+  void Replace(const std::string& id, const std::string& request) {
+    const std::lock_guard lock(mutex_);
+    Job& job = *Find(id);
+    job = {.id = id, .sequence = job.sequence + 1, .request = request};
+  }
   // Makes a running job claimable, as if its lease had ended.
   void Expire(const std::string& id) {
     const std::lock_guard lock(mutex_);
@@ -251,7 +257,7 @@ class MemoryJobStore : public JobStore {
       const EventTurn&) override {
     return absl::UnimplementedError("");
   }
-  absl::Status SettleEvent(const std::string&) override {
+  absl::Status SettleEvent(const Job&) override {
     return absl::UnimplementedError("");
   }
   absl::StatusOr<int> Forget(double, int) override {

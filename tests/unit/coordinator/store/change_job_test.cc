@@ -354,9 +354,29 @@ TEST_P(JobSettingsTest, TheWebhookOfAJobIsToldOfItsEnd) {
   ASSERT_OK_AND_ASSIGN(const auto second, store_->TakeDueEvent({}));
   ASSERT_TRUE(second.has_value());
   EXPECT_EQ(second->tries, 2);
-  ASSERT_THAT(store_->SettleEvent("a"), IsOk());
+  ASSERT_THAT(store_->SettleEvent(second->job), IsOk());
   now_s_ += 86400;
   EXPECT_THAT(store_->TakeDueEvent({}), IsOkAndHolds(std::nullopt));
+}
+
+TEST_P(JobSettingsTest, AnEventOfAnEarlierEndSettlesNoOther) {
+  Submit({.id = "a", .webhook = "https://example.org/"});
+  ASSERT_THAT(store_->Cancel("a"), IsOk());
+  ASSERT_OK_AND_ASSIGN(const auto first, store_->TakeDueEvent({}));
+  ASSERT_TRUE(first.has_value());
+  now_s_ += 1;
+  ASSERT_THAT(store_->Retry("a", 0), IsOk());
+  ASSERT_THAT(store_->Cancel("a"), IsOk());
+  ASSERT_THAT(store_->SettleEvent(first->job), IsOk());
+  ASSERT_OK_AND_ASSIGN(const auto second, store_->TakeDueEvent({}));
+  ASSERT_TRUE(second.has_value());
+  // Another job that has the id of a deleted one, and ends in the same instant.
+  ASSERT_THAT(store_->Delete("a"), IsOk());
+  Submit({.id = "a", .webhook = "https://example.org/"});
+  ASSERT_THAT(store_->Cancel("a"), IsOk());
+  ASSERT_THAT(store_->SettleEvent(second->job), IsOk());
+  ASSERT_OK_AND_ASSIGN(const auto third, store_->TakeDueEvent({}));
+  EXPECT_TRUE(third.has_value());
 }
 
 TEST_P(JobSettingsTest, AWebhookIsTriedOnlySomeTimes) {

@@ -248,6 +248,24 @@ TEST_P(SqlJobStoreTest, AnOldLeaseIsNoneEvenIfTheOwnerIsTheSame) {
   EXPECT_EQ(LeaseOf(held[0]), mine);
 }
 
+TEST_P(SqlJobStoreTest, TheLeaseOfAnErasedJobIsNoneOfANewOneOfItsId) {
+  Submit("team/a");
+  const JobLease old = Lease("me");
+  ASSERT_THAT(store_->Erase("team", 10), IsOkAndHolds(1));
+  Submit("team/a");
+  const JobLease mine = Lease("me");
+  ASSERT_EQ(mine.attempt, old.attempt);
+
+  const auto is_lost =
+      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("is not held"));
+  EXPECT_THAT(store_->Renew({old}, 10), IsOkAndHolds(SizeIs(0)));
+  EXPECT_THAT(store_->AppendEvent(old, "half"), is_lost);
+  EXPECT_THAT(store_->Release(old), is_lost);
+  EXPECT_THAT(store_->Finish(old, {.state = JobState::kSucceeded}), is_lost);
+  EXPECT_THAT(store_->Renew({mine}, 10), IsOkAndHolds(SizeIs(1)));
+  EXPECT_THAT(store_->EventsAfter("team/a", 0), IsOkAndHolds(SizeIs(0)));
+}
+
 TEST_P(SqlJobStoreTest, FinishingAgainChangesNothing) {
   Submit("a");
   const JobLease lease = Lease("me");
@@ -291,6 +309,35 @@ TEST_P(SqlJobStoreTest, PriorityCountsAmongJobsOfOneKeyAlone) {
   EXPECT_EQ(Claim("me"), "a3");
   EXPECT_EQ(Claim("me"), "b1");
   EXPECT_EQ(Claim("me"), "a2");
+}
+
+// A database on a full disk.
+class FullDatabase : public testing::BorrowedDatabase {
+ public:
+  using BorrowedDatabase::BorrowedDatabase;
+  absl::Status Run(const std::string& sql, absl::Span<const SqlValue> values,
+                   absl::FunctionRef<void(const SqlRow&)> on_row) override {
+    if (sql.starts_with("UPDATE")) return absl::ResourceExhaustedError("full");
+    return BorrowedDatabase::Run(sql, values, on_row);
+  }
+};
+
+TEST_P(SqlJobStoreTest, OpensOnAFullDisk) {
+  Submit("a");
+  ASSERT_EQ(Claim("lost", /*lease_s=*/10), "a");
+  store_.reset();
+  const std::unique_ptr<SqlDatabase> database = Open();
+  ASSERT_OK_AND_ASSIGN(
+      store_, CreateSqlJobStore(std::make_unique<FullDatabase>(*database),
+                                [this] { return now_s_; }));
+  EXPECT_EQ(Get("a").state, JobState::kRunning);
+
+  store_ =
+      *CreateSqlJobStore(std::make_unique<testing::BorrowedDatabase>(*database),
+                         [this] { return now_s_; });
+  now_s_ += 11;
+  EXPECT_EQ(Claim("me"), "a");
+  store_.reset();
 }
 
 // Quotes and other special characters of SQL are plain text.
