@@ -160,6 +160,11 @@ absl::StatusOr<int> EraseJobs(SqlDatabase& database,
     return absl::OkStatus();
   });
   TANGRAM_RETURN_IF_ERROR(status);
+  // What was deleted stays readable in the log of SQLite until that is empty.
+  // If it cannot be emptied now, that is done later.
+  if (num_deleted < limit && !database.dialect().is_shared) {
+    database.RunScript("PRAGMA wal_checkpoint(TRUNCATE)").IgnoreError();
+  }
   return num_deleted;
 }
 

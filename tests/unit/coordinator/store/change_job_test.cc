@@ -1,4 +1,6 @@
 // Settings of stored jobs, their changes, lists, deadlines and deletion.
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::IsOkAndHolds;
+using ::testing::Not;
 using ::testing::SizeIs;
 using testing::StatusIs;
 
@@ -250,6 +253,21 @@ TEST_P(JobSettingsTest, AllJobsOfATenantAreErased) {
   EXPECT_THAT(store_->Erase("a", 2), IsOkAndHolds(1));
   EXPECT_THAT(Ids({}), ElementsAre("ab/x"));
   EXPECT_THAT(store_->Renew({lease}, 10), IsOkAndHolds(SizeIs(0)));
+}
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+TEST_P(JobSettingsTest, NothingOfAnErasedTenantIsLeftInTheFiles) {
+  if (is_shared()) GTEST_SKIP() << "the files are the server's";
+  Submit({.id = "secret/x", .labels = {{"who", "secret"}}});
+  EXPECT_THAT(ReadFile(file() + "-wal"), HasSubstr("secret"));
+  EXPECT_THAT(store_->Erase("secret", 100), IsOkAndHolds(1));
+  for (const char* suffix : {"", "-wal"}) {
+    EXPECT_THAT(ReadFile(file() + suffix), Not(HasSubstr("secret"))) << suffix;
+  }
 }
 
 TEST_P(JobSettingsTest, UsageIsCountedByTenant) {
