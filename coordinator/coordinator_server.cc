@@ -17,7 +17,6 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "common/base/printable_text.h"
 #include "common/base/status_macros.h"
 #include "common/http/http_server.h"
 #include "common/obs/audit_log.h"
@@ -50,6 +49,7 @@
 #include "coordinator/rpc/planner_service.h"
 #include "coordinator/rpc/received_message.h"
 #include "coordinator/rpc/reflection.h"
+#include "coordinator/rpc/refused_calls.h"
 #include "coordinator/rpc/rpc_metrics.h"
 #include "coordinator/rpc/status_service.h"
 #include "coordinator/rpc/tenant_service.h"
@@ -77,8 +77,6 @@ constexpr int kTicksBetweenRareLooks = 120;
 constexpr int kTicksBetweenTrims = 20;
 // A tenant that asks nothing for half an hour to an hour makes room for others.
 constexpr int kTicksOfCachePeriod = 4 * 1800;
-// Callers choose the methods that they name.
-constexpr size_t kMaxMethodBytes = 256;
 // Threads that use the store: a call that waits for a lock of the database does
 // not hold up the others. Calls that may wait for them, some kilobytes each;
 // more are refused.
@@ -364,8 +362,7 @@ class Server : public CoordinatorServer {
   std::shared_ptr<grpc::AuthMetadataProcessor> Gate() {
     return CreateCallGate(*authenticator_, [this](absl::string_view path,
                                                   const absl::Status& why) {
-      Record({.method = PrintableText(path, kMaxMethodBytes),
-              .code = NameOfCode(why)});
+      Record({.method = std::string(path), .code = NameOfCode(why)});
     });
   }
 
@@ -390,7 +387,7 @@ class Server : public CoordinatorServer {
   // or a reading of the page.
   void Record(const AuditedCall& call) {
     metrics_.OnAuthenticationFailure(call.code);
-    if (audit_ != nullptr) audit_->Write(call);
+    if (audit_ != nullptr) refusals_.Take(call);
   }
 
   // Coordinators that share a database tell each other of changes at once.
@@ -483,6 +480,7 @@ class Server : public CoordinatorServer {
         SetGauges();
         LookAtJobs();
         LookAtClock();
+        refusals_.Tick();
       }
       if (ticks % kTicksBetweenRareLooks == 0) LookAtCertificate();
       if (ticks % kTicksOfCachePeriod == 0) {
@@ -529,7 +527,9 @@ class Server : public CoordinatorServer {
 
   Metrics& all_metrics_;
   std::unique_ptr<AuditLog> audit_;  // Null: none.
-  std::string cert_file_;            // Empty: plain text.
+  RefusedCalls refusals_{
+      [this](const AuditedCall& call) { audit_->Write(call); }, SteadySeconds};
+  std::string cert_file_;  // Empty: plain text.
   CoordinatorState state_;
   const std::unique_ptr<Authenticator> authenticator_;
   TenantQuota quota_;

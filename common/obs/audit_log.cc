@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <cstdio>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -21,6 +22,19 @@ constexpr char kAuditPattern[] = R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ",%v})";
 void LetOnlyTheOwnerRead(const spdlog::filename_t& /*name*/,
                          std::FILE* stream) {
   fchmod(fileno(stream), S_IRUSR | S_IWUSR);
+}
+
+std::string LineOf(const AuditedCall& call) {
+  const LogField caller("caller", call.caller), tenant("tenant", call.tenant),
+      peer("peer", call.peer), target("target", call.target),
+      code("code", call.code);
+  if (call.times == 1) {
+    return FormatLogLine(LogFormat::kJson, call.method,
+                         {caller, tenant, peer, target, code});
+  }
+  return FormatLogLine(
+      LogFormat::kJson, call.method,
+      {caller, tenant, peer, target, code, {"times", call.times}});
 }
 
 class RotatingAuditLog : public AuditLog {
@@ -42,12 +56,7 @@ class RotatingAuditLog : public AuditLog {
   }
 
   void Write(const AuditedCall& call) override {
-    logger_.info(FormatLogLine(LogFormat::kJson, call.method,
-                               {{"caller", call.caller},
-                                {"tenant", call.tenant},
-                                {"peer", call.peer},
-                                {"target", call.target},
-                                {"code", call.code}}));
+    logger_.info(LineOf(call));
   }
 
  private:

@@ -18,6 +18,7 @@ struct AuditedCall {
   std::string peer;    // Address; empty: not known.
   std::string target;  // The job or worker that the call names. Empty: nothing.
   std::string code;    // "ok", "not_found", ...
+  int64_t times = 1;   // Calls for which it stands.
 };
 
 // Told of a call when it has ended. Called from any thread.

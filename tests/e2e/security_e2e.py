@@ -3,6 +3,7 @@
 import json
 import os
 import queue
+import signal
 import subprocess
 import urllib.request
 
@@ -102,6 +103,30 @@ class AuditTest(Secured):
         for code in "unauthenticated", "permission_denied":
             self.assertIn("tangram_authentication_failures_total"
                           f'{{code="{code}"}} 1\n', text)
+
+    def test_strangers_do_not_push_out_the_lines_of_others(self):
+        coordinator = self.start(f"--audit_log={self.path('audit.log')}")
+        with grpc.insecure_channel(coordinator.address) as channel:
+            Client(channel, OLGA).call(
+                "/tangram.v1.Tenants/EraseTenant",
+                calls.tenants.EraseTenantRequest(tenant="team-a"))
+            eventually(lambda: len(self.lines()) == 1)
+            pending = [channel.unary_unary(f"/{i}").future(b"", timeout=60)
+                       for i in range(300)]
+            for call in pending:
+                self.assertEqual(call.code(), grpc.StatusCode.UNAUTHENTICATED)
+            for _ in range(20):
+                Client(channel, "nobody's token at all").code(
+                    "/tangram.v1.Jobs/ListJobs")
+        coordinator.end(signal.SIGTERM)
+        self.assertEqual(
+            [(line["message"], line["code"], line.get("times", 1))
+             for line in self.lines()],
+            [("/tangram.v1.Tenants/EraseTenant", "ok", 1),
+             ("unknown", "unauthenticated", 1),
+             ("/tangram.v1.Jobs/ListJobs", "unauthenticated", 1),
+             ("/tangram.v1.Jobs/ListJobs", "unauthenticated", 19),
+             ("unknown", "unauthenticated", 299)])
 
     def test_a_file_that_cannot_be_is_refused(self):
         run = subprocess.run(

@@ -96,6 +96,15 @@ TEST_F(AuditLogTest, FullFilesAreKeptUpToALimit) {
   EXPECT_EQ(files, 3);
 }
 
+TEST_F(AuditLogTest, ALineThatStandsForManyCallsSaysHowMany) {
+  ASSERT_OK_AND_ASSIGN(const auto log, AuditLog::Open({.file = file()}));
+  log->Write({.method = "m", .code = "unauthenticated", .times = 28000});
+  const auto lines = Lines(file());
+  ASSERT_THAT(lines, SizeIs(1));
+  EXPECT_THAT(lines[0],
+              HasSubstr(R"("code":"unauthenticated","times":28000})"));
+}
+
 TEST_F(AuditLogTest, AFileThatCannotBeIsRefused) {
   EXPECT_THAT(
       AuditLog::Open({.file = folder_}).status(),
