@@ -17,6 +17,7 @@ namespace tangram {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::SizeIs;
@@ -103,6 +104,27 @@ TEST_F(AuditLogTest, ALineThatStandsForManyCallsSaysHowMany) {
   ASSERT_THAT(lines, SizeIs(1));
   EXPECT_THAT(lines[0],
               HasSubstr(R"("code":"unauthenticated","times":28000})"));
+}
+
+TEST_F(AuditLogTest, AFileThatIsTakenAwayIsFollowedByAnother) {
+  ASSERT_OK_AND_ASSIGN(const auto log, AuditLog::Open({.file = file()}));
+  log->Write({.method = "first", .code = "ok"});
+  std::filesystem::rename(file(), folder_ / "audit.log-20261130");
+  log->Write({.method = "second", .code = "ok"});
+  EXPECT_THAT(Lines(file()), ElementsAre(HasSubstr("\"time\":\"20")));
+  EXPECT_THAT(Lines(file()), ElementsAre(HasSubstr("second")));
+  std::filesystem::remove(file());
+  log->Write({.method = "third", .code = "ok"});
+  EXPECT_THAT(Lines(file()), ElementsAre(HasSubstr("third")));
+  // Another program has made the file.
+  std::filesystem::remove(file());
+  std::ofstream(file() + ".new") << "";
+  std::filesystem::rename(file() + ".new", file());
+  log->Write({.method = "fourth", .code = "ok"});
+  EXPECT_THAT(Lines(file()), ElementsAre(HasSubstr("fourth")));
+  struct stat status = {};
+  ASSERT_EQ(stat(file().c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
 }
 
 TEST_F(AuditLogTest, AFileThatCannotBeIsRefused) {
