@@ -351,7 +351,8 @@ CoordinatorOptions OptionsFromFlags() {
 }
 
 void WarnOfPlainText(const CoordinatorOptions& options) {
-  if (!options.tls.cert_file.empty() || IsLoopback(options.listen)) return;
+  if (!options.tls.cert_file.empty() || StaysOnThisMachine(options.listen))
+    return;
   Log(LogLevel::kWarning,
       "connections are not encrypted and callers are not identified; see "
       "--tls_cert_file and --auth_tokens_file",

@@ -84,7 +84,7 @@ absl::Status Check(const CoordinatorAccess& access, const AccessFlags& flags) {
   if (access.token_file.empty()) return absl::OkStatus();
   TANGRAM_RETURN_IF_ERROR(
       ReadTokenFile(flags.token_file, access.token_file).status());
-  if (is_encrypted || IsLoopback(access.address) ||
+  if (is_encrypted || StaysOnThisMachine(access.address) ||
       access.allow_plaintext_token) {
     return absl::OkStatus();
   }
@@ -97,11 +97,14 @@ absl::Status Check(const CoordinatorAccess& access, const AccessFlags& flags) {
 }  // namespace
 
 bool IsLoopback(absl::string_view address) {
-  if (absl::StartsWith(address, "unix:")) return true;
   absl::string_view host = address.substr(0, address.rfind(':'));
   return host == "localhost" || host == "[::1]" ||
          (absl::StartsWith(host, "127.") &&
           host.find_first_not_of("0123456789.") == absl::string_view::npos);
+}
+
+bool StaysOnThisMachine(absl::string_view address) {
+  return absl::StartsWith(address, "unix:") || IsLoopback(address);
 }
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(
@@ -109,7 +112,7 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(
     grpc::ChannelArguments arguments) {
   TANGRAM_RETURN_IF_ERROR(Check(access, flags));
   // Keeps a proxy from listening in, too.
-  if (IsLoopback(access.address)) {
+  if (StaysOnThisMachine(access.address)) {
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   }
   std::vector<

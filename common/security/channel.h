@@ -33,9 +33,13 @@ struct AccessFlags {
   const char* allow_plaintext_token = "--allow_plaintext_token";
 };
 
-// Returns whether the address is this machine, by name or number. Other
-// machines cannot listen in on it.
+// Returns whether a TCP address, or the Host that a browser sends, is this
+// machine, by name or number.
 bool IsLoopback(absl::string_view address);
+
+// Returns whether an address of gRPC is this machine: a loopback address or a
+// Unix socket. Other machines cannot listen in on it.
+bool StaysOnThisMachine(absl::string_view address);
 
 // Makes a channel that does not connect yet. Certificates are read again when
 // their files change. kInvalidArgument names the flag at fault.

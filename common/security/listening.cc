@@ -46,7 +46,7 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ListeningCredentials(
         "--tls_ca_file: needs --tls_cert_file and --tls_key_file");
   } else if (gate == nullptr) {
     return grpc::InsecureServerCredentials();
-  } else if (!IsLoopback(address)) {
+  } else if (!StaysOnThisMachine(address)) {
     return FieldError(
         "--listen",
         absl::StrCat(address, ": callers would send tokens in plain text"),
