@@ -1,6 +1,7 @@
 #ifndef TANGRAM_COMMON_OBS_AUDIT_LOG_H_
 #define TANGRAM_COMMON_OBS_AUDIT_LOG_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -10,15 +11,20 @@
 
 namespace tangram {
 
+// Names of jobs and workers are shorter.
+inline constexpr size_t kMaxTargetBytes = 256;
+
 // A call of the service, for the record: who did what, from where.
 struct AuditedCall {
   std::string method;  // "/tangram.v1.Jobs/CancelJob"
   std::string caller;  // Name of the token or certificate; empty: none.
   std::string tenant;  // Empty: none.
-  std::string peer;    // Address; empty: not known.
-  std::string target;  // The job or worker that the call names. Empty: nothing.
-  std::string code;    // "ok", "not_found", ...
-  int64_t times = 1;   // Calls for which it stands.
+  std::string peer;    // Address, as gRPC writes it; empty: not known.
+  // The job or worker that the call names: printable text of up to
+  // kMaxTargetBytes. Empty: nothing.
+  std::string target;
+  std::string code;   // "ok", "not_found", ...
+  int64_t times = 1;  // Calls for which it stands.
 };
 
 // Told of a call when it has ended. Called from any thread.

@@ -29,8 +29,6 @@ namespace {
 using google::protobuf::internal::WireFormatLite;
 using grpc::experimental::InterceptionHookPoints;
 
-// Names of jobs and workers are shorter.
-constexpr size_t kMaxTargetBytes = 256;
 // A field that is longer names nothing, and its end is not copied.
 constexpr int kMaxReadBytes = 1024;
 

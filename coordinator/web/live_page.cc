@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/base/printable_text.h"
 #include "common/base/status_macros.h"
 #include "common/http/http_status.h"
 #include "common/security/channel.h"
@@ -39,6 +41,14 @@ HttpResponse Respond(const absl::StatusOr<std::string>& json) {
   error.set_message(std::string(json.status().message()));
   return {.status = HttpStatusOf(json.status().code()),
           .body = ToJson(error).value_or("{}")};
+}
+
+// Returns an address and port as gRPC writes them: "ipv4:10.0.0.7:4711".
+std::string PeerInGrpc(absl::string_view peer) {
+  if (peer.empty()) return "";
+  const bool has_colons =
+      absl::StrContains(peer.substr(0, peer.rfind(':')), ':');
+  return absl::StrCat(has_colons ? "ipv6:" : "ipv4:", peer);
 }
 
 class Page {
@@ -85,8 +95,8 @@ class Page {
       parts_.on_call({.method = method,
                       .caller = caller.name,
                       .tenant = caller.tenant,
-                      .peer = request.peer,
-                      .target = target,
+                      .peer = PeerInGrpc(request.peer),
+                      .target = PrintableText(target, kMaxTargetBytes),
                       .code = absl::AsciiStrToLower(
                           absl::StatusCodeToString(json.status().code()))});
     }
@@ -149,8 +159,9 @@ class Page {
     TANGRAM_ASSIGN_OR_RETURN(const Caller caller,
                              CallerFor("/tangram.v1.Jobs/GetJob", request));
     TANGRAM_ASSIGN_OR_RETURN(const std::string id, JobIdOf(name, caller));
-    TANGRAM_ASSIGN_OR_RETURN(const Job job, parts_.jobs.Get(id));
-    const v1::Job message = ToProto(job, caller);
+    const absl::StatusOr<Job> job = parts_.jobs.Get(id);
+    if (!job.ok()) return WithJobName(job.status(), id, caller);
+    const v1::Job message = ToProto(*job, caller);
     if (!message.has_result()) {
       return absl::FailedPreconditionError(
           absl::StrCat("job ", name, ": no plan; expected one that succeeded"));

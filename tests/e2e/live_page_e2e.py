@@ -155,6 +155,8 @@ class OpenTest(LivePage):
     def test_other_sites_cannot_stand_for_this_machine(self):
         self.assertEqual(self.ask("/api/jobs", host="evil.example")[0], 403)
         self.assertEqual(self.ask("/", host="evil.example:80")[0], 403)
+        self.assertEqual(self.ask("/api/jobs", host="unix:evil.example")[0],
+                         403)
         self.assertEqual(self.ask("/api/jobs", host="localhost:80")[0], 200)
 
 
@@ -196,6 +198,25 @@ class SecuredTest(LivePage):
             self.json(f"/api/reports/{name}", token=OLGA)["plans"]), 1)
         self.assertEqual(self.ask("/api/reports/mine", token=BOB)[0], 404)
         self.assertEqual(self.ask(f"/api/reports/{name}", token=BOB)[0], 404)
+
+    def test_errors_and_the_record_are_those_of_grpc(self):
+        self.write("tokens", TOKENS)
+        self.write("wally", WALLY + "\n")
+        audit = self.path("audit.log")
+        self.start(f"--auth_tokens_file={self.path('tokens')}",
+                   f"--audit_log={audit}",
+                   worker=(f"--token_file={self.path('wally')}",))
+        status, _, body = self.ask("/api/reports/nobody", token=ALICE)
+        self.assertEqual((status, json.loads(body)["message"]),
+                         (404, 'job_id: "nobody" is unknown'))
+        self.ask("/api/reports/a%1b%0ab" + "c" * 1000, token=ALICE)
+        with open(audit, encoding="utf-8") as file:
+            lines = [json.loads(line) for line in file]
+        self.assertEqual(
+            [line["target"] for line in lines],
+            ["nobody", ("a? b" + "c" * 1000)[:253] + "..."])
+        for line in lines:
+            self.assertRegex(line["peer"], r"^ipv4:127\.0\.0\.1:\d+$")
 
     def refused(self, *arguments):
         run = subprocess.run(
