@@ -21,9 +21,12 @@ class PooledSource : public RemoteSlicePlanSource {
         share_(std::move(share)),
         hooks_(std::move(hooks)) {}
 
+  // Asks for the layers alone. Answers do not depend on the name of the model
+  // or on its details, which may tell a worker what the caller works on.
   absl::StatusOr<std::vector<ModelSlice>> SliceModel(
       const ModelSpec& model) override {
-    return AskOne<std::vector<ModelSlice>>(SliceModelQuery{model});
+    return AskOne<std::vector<ModelSlice>>(
+        SliceModelQuery{{.layers = model.layers}});
   }
 
   // Asks as if each head began at atom 0. The answer does not depend on the

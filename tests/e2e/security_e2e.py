@@ -374,13 +374,15 @@ class TenantTest(Secured):
                                   iter(messages.get, None))
         self.addCleanup(stream.cancel)
         self.addCleanup(messages.put, None)
-        self.alice.call("/tangram.v1.Jobs/SubmitJob", self.request("nightly"))
+        job = self.request("nightly")
+        job.request.model.name = "our next model"
+        self.alice.call("/tangram.v1.Jobs/SubmitJob", job)
         heard = b""
         for message in stream:
             heard += message.SerializeToString()
             if message.leases:
                 break
-        for secret in ALICE, "alice", "team-a", "nightly":
+        for secret in ALICE, "alice", "team-a", "nightly", "our next model":
             self.assertNotIn(secret.encode(), heard)
 
 

@@ -41,6 +41,29 @@ TEST_F(RemoteSlicePlanSourceTest, AsksAllFourQuestions) {
   EXPECT_EQ(answers[0].search_steps, 5);
 }
 
+TEST(RemoteSlicePlanSourceNamesTest, WorkersDoNotLearnThoseOfModels) {
+  class Eavesdropper : public CountingParallelizer {
+   public:
+    absl::StatusOr<std::vector<ModelSlice>> SliceModel(
+        const ModelSpec& model) const override {
+      heard = model;
+      return CountingParallelizer::SliceModel(model);
+    }
+    mutable ModelSpec heard;
+  } eavesdropper;
+  WorkerPool pool({.now_s = [] { return 0.0; }}, nullptr);
+  const ThreadWorker worker(pool, eavesdropper);
+  ModelSpec model = TestModel(2);
+  model.name = "secret";
+  model.details.unplanned = {"secret"};
+  EXPECT_THAT(
+      CreateRemoteSlicePlanSource(pool, {"counting", "1"})->SliceModel(model),
+      IsOkAndHolds(SliceByLayer(model)));
+  EXPECT_EQ(eavesdropper.heard.layers, model.layers);
+  EXPECT_EQ(eavesdropper.heard.name, "");
+  EXPECT_EQ(eavesdropper.heard.details, ModelDetails());
+}
+
 TEST_F(RemoteSlicePlanSourceTest, JoinsEqualSlicesOnceWhereverTheyStand) {
   const std::vector<ModelSlice> atoms = SliceByLayer(TestModel(4));
   for (const int at : {1, 3}) {
