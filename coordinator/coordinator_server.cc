@@ -151,7 +151,7 @@ class Server : public CoordinatorServer {
         authenticator_(std::move(authenticator)),
         quota_(options.tenant_limits),
         budget_(options.requests_bytes, options.tenant_requests_bytes),
-        metrics_(metrics),
+        metrics_(metrics, UsualAdapters()),
         pool_(PoolOptions(options, state_.answers.get()), &metrics_),
         plan_cache_(options.plan_cache_bytes),
         frontier_cache_(options.plan_cache_bytes / kPlansPerFrontierByte),

@@ -14,8 +14,8 @@ constexpr absl::StatusCode kPlanCodes[] = {
     absl::StatusCode::kInternal, absl::StatusCode::kUnavailable,
     absl::StatusCode::kDataLoss};
 
-// Adapters with series of their own, over ten times those that exist. Workers
-// choose the names, and each has about 13 series.
+// Adapters with series of their own beside the usual ones, over ten times those
+// that exist. Workers choose the names, and each has about 13 series.
 constexpr size_t kMaxAdapterLabels = 100;
 // The label of all adapters beyond them.
 constexpr char kOtherAdapters[] = "other";
@@ -41,7 +41,8 @@ std::string NameOf(absl::StatusCode code) {
 
 }  // namespace
 
-ServiceMetrics::ServiceMetrics(Metrics& metrics)
+ServiceMetrics::ServiceMetrics(Metrics& metrics,
+                               std::set<std::string> usual_adapters)
     : planning_duration_(metrics.AddDurations(
           "tangram_planning_duration_seconds",
           "Wall time of finished plans, by phase and in total.")),
@@ -121,7 +122,8 @@ ServiceMetrics::ServiceMetrics(Metrics& metrics)
           "When the certificate expires, in seconds since 1970; 0: none.")),
       webhooks_(metrics.AddCounter("tangram_webhook_attempts_total",
                                    "Attempts to tell webhooks of the ends of "
-                                   "jobs, by outcome.")) {
+                                   "jobs, by outcome.")),
+      usual_adapters_(std::move(usual_adapters)) {
   for (const char* outcome : {"succeeded", "failed"}) {
     webhooks_.Add({{"outcome", outcome}}, 0);
   }
@@ -157,6 +159,7 @@ void ServiceMetrics::SetCertificateEnd(double unix_s) {
 
 std::string ServiceMetrics::LabelOf(const std::string& adapter) {
   if (adapter.empty()) return kUnknownAdapter;
+  if (usual_adapters_.count(adapter) > 0) return adapter;
   const MutexLock lock(mutex_);
   if (adapters_.count(adapter) > 0) return adapter;
   if (adapters_.size() >= kMaxAdapterLabels) return kOtherAdapters;

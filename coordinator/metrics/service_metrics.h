@@ -25,7 +25,9 @@ namespace tangram {
 // The coordinator's metrics. docs/metrics.md lists them. Thread-safe.
 class ServiceMetrics : public WorkerPoolObserver {
  public:
-  explicit ServiceMetrics(Metrics& metrics);
+  // The usual adapters have labels of their own, whatever names workers choose.
+  explicit ServiceMetrics(Metrics& metrics,
+                          std::set<std::string> usual_adapters = {});
 
   void OnAdapter(const std::string& adapter) override;
   void OnQuery(const std::string& adapter, QueryEvent event) override;
@@ -95,7 +97,8 @@ class ServiceMetrics : public WorkerPoolObserver {
   SparseKinds rejections_;
   SparseKinds losses_;  // Log of lost workers, by name.
   Mutex mutex_;
-  // Names of adapters that have series, at most kMaxAdapterLabels.
+  const std::set<std::string> usual_adapters_;
+  // Names of other adapters that have series, at most kMaxAdapterLabels.
   std::set<std::string> adapters_ ABSL_GUARDED_BY(mutex_);
   // Series of the queries of an adapter, by event. They count most often.
   std::map<std::string,

@@ -38,5 +38,18 @@ TEST(ServiceMetricsTest, AdaptersBeyondTheLimitShareTheirSeries) {
   EXPECT_THAT(text, Not(HasSubstr("a1999")));
 }
 
+// Otherwise a worker with many names could hide what the others do.
+TEST(ServiceMetricsTest, TheUsualAdaptersAlwaysHaveTheirSeries) {
+  Metrics metrics;
+  ServiceMetrics service(metrics, {"uniform"});
+  for (int i = 0; i < 2000; ++i) service.OnAdapter(absl::StrCat("a", i));
+  service.OnAdapter("uniform");
+  service.OnQuery("uniform", QueryEvent::kAnswered);
+  ASSERT_OK_AND_ASSIGN(const int port, metrics.Serve("127.0.0.1:0"));
+  EXPECT_THAT(testing::HttpGet(port, "/metrics"),
+              HasSubstr("tangram_queries_total{adapter=\"uniform\","
+                        "state=\"answered\"} 1"));
+}
+
 }  // namespace
 }  // namespace tangram
