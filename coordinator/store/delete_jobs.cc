@@ -160,8 +160,8 @@ absl::StatusOr<int> EraseJobs(SqlDatabase& database,
     return absl::OkStatus();
   });
   TANGRAM_RETURN_IF_ERROR(status);
-  // What was deleted stays readable in the log of SQLite until that is empty.
-  // If it cannot be emptied now, that is done later.
+  // The log of SQLite still has the deleted bytes until it is emptied. If that
+  // fails now, it happens later.
   if (num_deleted < limit && !database.dialect().is_shared) {
     database.RunScript("PRAGMA wal_checkpoint(TRUNCATE)").IgnoreError();
   }
