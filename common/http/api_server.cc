@@ -1,6 +1,7 @@
 #include "common/http/api_server.h"
 
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -39,6 +40,7 @@ struct ApiCall {
 
   Mutex mutex;
   std::optional<HttpResponse> response ABSL_GUARDED_BY(mutex);
+  std::shared_ptr<void> held ABSL_GUARDED_BY(mutex);  // While it counts.
   bool is_suspended ABSL_GUARDED_BY(mutex) = false;
 };
 
@@ -269,8 +271,13 @@ class MicroApiServer : public ApiServer {
     call.request.body.append(body, bytes);
   }
 
-  void End(const ApiCall& call) {
+  // The socket is still open.
+  void End(ApiCall& call) {
     bodies_.Remove(call.account, call.counted_bytes);
+    {
+      const MutexLock lock(call.mutex);
+      call.held.reset();
+    }
     if (!call.is_handled) return;
     const MutexLock lock(mutex_);
     --num_handled_;
@@ -299,8 +306,16 @@ class MicroApiServer : public ApiServer {
       pollfd closed = {.fd = socket, .events = POLLRDHUP};
       return poll(&closed, 1, /*timeout=*/0) > 0;
     };
-    handlers_.handle(std::move(call->request), [call](HttpResponse response) {
+    handlers_.handle(std::move(call->request), [this, call,
+                                                socket](HttpResponse response) {
+      std::shared_ptr<void> held;
+      if (handlers_.hold_answer) {
+        // The library sees the end and lets go of the answer.
+        held = handlers_.hold_answer(static_cast<int64_t>(response.body.size()),
+                                     [socket] { shutdown(socket, SHUT_RDWR); });
+      }
       const MutexLock lock(call->mutex);
+      call->held = std::move(held);
       call->response = std::move(response);
       if (call->is_suspended) MHD_resume_connection(call->connection);
       call->is_suspended = false;

@@ -39,6 +39,11 @@ struct ApiAdmission {
 // Takes the answer to a request. Call it once, from any thread.
 using ApiReply = std::function<void(HttpResponse)>;
 
+// Counts the bytes of an answer until the handle is dropped. `end` ends the
+// connection; it may be called once before that, from any thread.
+using HoldAnswer = std::function<std::shared_ptr<void>(
+    int64_t bytes, std::function<void()> end)>;
+
 // All are called from several threads and must not block.
 struct ApiHandlers {
   // Called before the body is read, with a request without it.
@@ -49,6 +54,9 @@ struct ApiHandlers {
   // Returns the answer to a request that the server refuses: with the HTTP
   // status 400, 413 or 503, and why.
   std::function<HttpResponse(int status, const std::string& why)> refuse;
+  // Called with each answer of `handle`, which is held until the connection has
+  // taken all of it or has ended. Null: nobody counts.
+  HoldAnswer hold_answer;
 };
 
 struct ApiServerOptions {

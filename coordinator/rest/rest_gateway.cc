@@ -214,7 +214,8 @@ class Gateway : public RestGateway {
                  [this](ApiRequest request, ApiReply reply) {
                    Handle(std::move(request), std::move(reply));
                  },
-             .refuse = RefusalOfServer}));
+             .refuse = RefusalOfServer,
+             .hold_answer = options_.hold_answer}));
     looker_ = std::jthread([this](const std::stop_token& stop) { Look(stop); });
     return absl::OkStatus();
   }

@@ -1,14 +1,17 @@
 """Tests REST with JSON, by curl as users call it."""
 
+import contextlib
 import http.client
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
 import threading
 import time
 import unittest
+import urllib.request
 
 import harness
 from certificates import Authority
@@ -260,6 +263,47 @@ class OpenTest(RestTest):
         self.assertEqual(answer.status, 503)
         self.assertEqual(answer.headers["Retry-After"], "1")
         self.assertIn(b'"status":"UNAVAILABLE"', answer.read())
+
+
+class UnreadTest(RestTest):
+    def setUp(self):
+        super().setUp()
+        self.start("--max_replies_mb=8", "--metrics=127.0.0.1:0")
+
+    def num_unread(self):
+        port = self.coordinator.wait_for(r"metrics_port\W+(\d+)")[1]
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as page:
+            return int(re.search(r"tangram_unread_replies_total (\d+)",
+                                 page.read().decode())[1])
+
+    def test_answers_that_nobody_reads_end(self):
+        request = self.plan_request()
+        request["cluster"]["nodes"][0]["names"] = [
+            f"node-{i}".ljust(200, "x") for i in range(30_000)]
+        self.write("job.json", json.dumps({"job_id": "a", "request": request}))
+        self.assertEqual(self.ask("POST", "/v1/jobs", "@job.json")[0], 200)
+        host, port = self.url.split("//")[1].split(":")
+        peers = []
+        for _ in range(4):
+            peer = socket.create_connection((host, int(port)), timeout=20)
+            self.addCleanup(peer.close)
+            peer.sendall(b"GET /v1/jobs/a?read_mask=request HTTP/1.1\r\n"
+                         b"Host: localhost\r\n\r\n")
+            self.assertTrue(peer.recv(1))
+            time.sleep(1)
+            peers.append(peer)
+        self.assertGreaterEqual(self.num_unread(), 2)
+        # The first one has ended, and not whole.
+        count = 0
+        with contextlib.suppress(ConnectionError):
+            while part := peers[0].recv(1 << 20):
+                count += len(part)
+        self.assertLess(count, 6_000_000)
+        # Callers who read have theirs.
+        status, job = self.ask("GET", "/v1/jobs/a?read_mask=request")
+        self.assertEqual(status, 200)
+        self.assertEqual(len(job["request"]["cluster"]["nodes"][0]["names"]),
+                         30_000)
 
 
 class SecuredTest(RestTest):

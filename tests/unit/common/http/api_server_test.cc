@@ -25,7 +25,7 @@ using ::testing::StartsWith;
 class ApiServerTest : public ::testing::Test {
  protected:
   using Handle = std::function<void(ApiRequest, ApiReply)>;
-  void Start(Handle handle) {
+  void Start(Handle handle, HoldAnswer hold_answer = nullptr) {
     auto server = ApiServer::Start(
         "127.0.0.1:0",
         {.max_body_bytes = 1000,
@@ -33,10 +33,12 @@ class ApiServerTest : public ::testing::Test {
          .max_bodies_bytes = 5000},
         {.admit = Admit,
          .handle = std::move(handle),
-         .refuse = [](int status, const std::string& why) {
-           return HttpResponse{.status = status,
-                               .body = absl::StrCat("<", why, ">")};
-         }});
+         .refuse =
+             [](int status, const std::string& why) {
+               return HttpResponse{.status = status,
+                                   .body = absl::StrCat("<", why, ">")};
+             },
+         .hold_answer = std::move(hold_answer)});
     ASSERT_THAT(server, IsOk());
     server_ = *std::move(server);
   }
@@ -192,6 +194,48 @@ TEST_F(ApiServerTest, AClosedConnectionIsNoticed) {
   close(socket_fd);
   while (!is_gone()) std::this_thread::yield();
   waiting({.body = "nobody reads this"});
+}
+
+TEST_F(ApiServerTest, AnswersCountUntilTheyAreTaken) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  int64_t held_bytes = 0;
+  std::function<void()> end;
+  const std::string large(16 << 20, 'x');
+  Start(
+      [&](ApiRequest request, const ApiReply& reply) {
+        reply({.body = request.body == "large" ? large : "small"});
+      },
+      [&](int64_t bytes,
+          std::function<void()> end_it) -> std::shared_ptr<void> {
+        const std::lock_guard lock(mutex);
+        held_bytes += bytes;
+        end = std::move(end_it);
+        changed.notify_all();
+        return {nullptr, [&, bytes](void*) {
+                  const std::lock_guard dropping(mutex);
+                  held_bytes -= bytes;
+                  changed.notify_all();
+                }};
+      });
+  const auto wait_for = [&](int64_t bytes) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return held_bytes == bytes; });
+  };
+  EXPECT_THAT(Ask(Post("x")), HasSubstr("small"));
+  wait_for(0);
+  // Nobody reads it until it is ended.
+  const int socket_fd = Connect();
+  SendTo(socket_fd, Post("large"));
+  wait_for(static_cast<int64_t>(large.size()));
+  {
+    const std::lock_guard lock(mutex);
+    end();
+  }
+  wait_for(0);
+  EXPECT_LT(ReadAll(socket_fd).size(), large.size());
+  EXPECT_THAT(Ask(Post("large")), HasSubstr(large));
+  wait_for(0);
 }
 
 TEST_F(ApiServerTest, LargeBodiesAreRefused) {
