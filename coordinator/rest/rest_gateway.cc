@@ -10,6 +10,7 @@
 #include <chrono>
 #include <fstream>
 #include <iterator>
+#include <list>
 #include <memory>
 #include <set>
 #include <thread>
@@ -35,6 +36,7 @@
 #include "coordinator/dispatch/fair_executor.h"
 #include "coordinator/rest/http_rules.h"
 #include "coordinator/rest/transcode.h"
+#include "tangram/v1/job_service.pb.h"
 
 namespace tangram {
 namespace {
@@ -53,6 +55,10 @@ constexpr int kMoreParsedAtOnce = 6;
 constexpr double kLongestParseS = 60;
 constexpr int kMethodNotAllowed = 405;
 constexpr int kServiceUnavailable = 503;
+constexpr int kTooManyRequests = 429;
+constexpr double kTooManyRequestsDelayS = 5;
+constexpr char kWaitMethod[] = "tangram.v1.Jobs.WaitJob";
+constexpr char kLookMethod[] = "tangram.v1.Jobs.GetJob";
 
 std::string BytesIn(const grpc::ByteBuffer& buffer) {
   std::vector<grpc::Slice> slices;
@@ -80,29 +86,48 @@ HttpResponse ErrorOfThisProcess(const absl::Status& status) {
   return ErrorResponse(status, SerializedDetails(status));
 }
 
+// Returns the request that asks for the job of a request to wait for it.
+std::string LookRequest(const std::string& wait_request) {
+  v1::WaitJobRequest wait;
+  if (!wait.ParseFromString(wait_request)) return "";
+  v1::GetJobRequest look;
+  look.set_job_id(wait.job_id());
+  if (wait.has_read_mask()) *look.mutable_read_mask() = wait.read_mask();
+  return look.SerializeAsString();
+}
+
+// A request and where its answer goes.
+struct RestOrder {
+  std::string request;  // Serialised.
+  std::string authorization;
+  std::string peer;
+  std::function<bool()> is_gone;
+  ApiReply reply;
+};
+
 // One call of a service. Sends the request, keeps the last message, and replies
 // once. gRPC owns it until OnDone.
 class RestCall
     : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  RestCall(const HttpRule& rule, const std::string& request,
-           std::function<bool()> is_gone, ApiReply reply,
-           std::function<void(RestCall*)> on_done)
+  RestCall(const HttpRule& rule, RestOrder order,
+           std::function<void(RestCall*, const grpc::Status&)> on_done)
       : rule_(rule),
-        mask_(ReadMaskOf(rule, request)),
-        is_gone_(std::move(is_gone)),
-        reply_(std::move(reply)),
+        mask_(ReadMaskOf(rule, order.request)),
+        order_(std::move(order)),
         on_done_(std::move(on_done)) {
-    const grpc::Slice slice(request);
+    const grpc::Slice slice(order_.request);
     request_ = grpc::ByteBuffer(&slice, 1);
+    order_.request = IsWait() ? LookRequest(order_.request) : "";
   }
 
-  void Start(grpc::GenericStub& stub, const std::string& authorization,
-             const std::string& peer) {
-    if (!authorization.empty()) {
-      context_.AddMetadata("authorization", authorization);
+  bool IsWait() const { return rule_.selector == kWaitMethod; }
+
+  void Start(grpc::GenericStub& stub) {
+    if (!order_.authorization.empty()) {
+      context_.AddMetadata("authorization", order_.authorization);
     }
-    context_.AddMetadata(kPassedOnPeer, peer);
+    context_.AddMetadata(kPassedOnPeer, order_.peer);
     context_.set_deadline(std::chrono::system_clock::now() + kLongestRestCall);
     stub.PrepareBidiStreamingCall(&context_, rule_.grpc_method(), {}, this);
     StartWriteLast(&request_, grpc::WriteOptions());
@@ -117,7 +142,19 @@ class RestCall
     is_stopped_ = true;
     Cancel();
   }
-  bool IsGone() const { return is_gone_(); }
+  bool IsGone() const { return order_.is_gone(); }
+  // Ends a call that waits for a job, so that it is answered as it is.
+  void Shorten() {
+    is_shortened_ = true;
+    Cancel();
+  }
+  // Whether the job must be asked for, by TakeOrder, instead of Reply.
+  bool WasShortened(const grpc::Status& status) const {
+    return is_shortened_ && !is_stopped_ &&
+           status.error_code() == grpc::StatusCode::CANCELLED;
+  }
+  RestOrder TakeOrder() { return std::move(order_); }
+  void Reply(const grpc::Status& status) { order_.reply(Answer(status)); }
 
   void OnReadDone(bool ok) override {
     if (!ok) return;
@@ -126,8 +163,7 @@ class RestCall
   }
 
   void OnDone(const grpc::Status& status) override {
-    reply_(Answer(status));
-    on_done_(this);  // Deletes this.
+    on_done_(this, status);  // Deletes this.
   }
 
  private:
@@ -145,10 +181,10 @@ class RestCall
 
   const HttpRule& rule_;
   const AnswerMask mask_;
-  const std::function<bool()> is_gone_;
-  const ApiReply reply_;
-  const std::function<void(RestCall*)> on_done_;
+  RestOrder order_;  // Its request asks for the job, if this waits for it.
+  const std::function<void(RestCall*, const grpc::Status&)> on_done_;
   std::atomic<bool> is_stopped_ = false;
+  std::atomic<bool> is_shortened_ = false;
   grpc::ClientContext context_;
   grpc::ByteBuffer request_;
   grpc::ByteBuffer incoming_;
@@ -157,6 +193,10 @@ class RestCall
 
 // Answers for the server, which knows no codes of gRPC.
 HttpResponse RefusalOfServer(int http_status, const std::string& why) {
+  if (http_status == kTooManyRequests) {
+    return ErrorOfThisProcess(WithRetryDelay(absl::ResourceExhaustedError(why),
+                                             kTooManyRequestsDelayS));
+  }
   return ErrorResponse(absl::Status(http_status == kServiceUnavailable
                                         ? absl::StatusCode::kUnavailable
                                         : absl::StatusCode::kInvalidArgument,
@@ -172,6 +212,9 @@ class Gateway : public RestGateway {
       : options_(options),
         authenticator_(authenticator),
         rules_(std::move(rules)),
+        look_rule_(*absl::c_find_if(
+            rules_,
+            [](const HttpRule& rule) { return rule.selector == kLookMethod; })),
         stub_(std::move(channel)),
         parser_({.max_of_key = 1,
                  .num_places = kParsedAtOnce,
@@ -236,6 +279,7 @@ class Gateway : public RestGateway {
   }
 
   void Handle(ApiRequest request, ApiReply reply) {
+    if (request.is_crowded) ShortenLongestWait();
     if (request.body.size() <= kSmallBodyBytes) {
       return Call(std::move(request), reply);
     }
@@ -251,23 +295,47 @@ class Gateway : public RestGateway {
 
   void Call(ApiRequest request, const ApiReply& reply) {
     const HttpMatch match = FindHttpRule(rules_, request.method, request.path);
-    const absl::StatusOr<std::string> bytes = RequestOf(match, request);
+    absl::StatusOr<std::string> bytes = RequestOf(match, request);
     if (!bytes.ok()) return reply(ErrorOfThisProcess(bytes.status()));
+    Begin(*match.rule, {.request = *std::move(bytes),
+                        .authorization = std::move(request.authorization),
+                        .peer = std::move(request.peer),
+                        .is_gone = std::move(request.is_gone),
+                        .reply = reply});
+  }
+
+  void Begin(const HttpRule& rule, RestOrder order) {
+    const ApiReply reply = order.reply;
     auto* call =
-        new RestCall(*match.rule, *bytes, std::move(request.is_gone), reply,
-                     [this](RestCall* ended) { Forget(ended); });
+        new RestCall(rule, std::move(order),
+                     [this](RestCall* ended, const grpc::Status& status) {
+                       if (ended->WasShortened(status)) {
+                         Begin(look_rule_, ended->TakeOrder());
+                       } else {
+                         ended->Reply(status);
+                       }
+                       Forget(ended);
+                     });
     bool is_stopping = false;
     {
       const MutexLock lock(mutex_);
       is_stopping = is_stopping_;
       if (!is_stopping) calls_.insert(call);
+      if (!is_stopping && call->IsWait()) waits_.push_back(call);
     }
     // Without the lock: the call may end at once.
-    if (!is_stopping) {
-      return call->Start(stub_, request.authorization, request.peer);
-    }
+    if (!is_stopping) return call->Start(stub_);
     delete call;
     reply(ErrorOfThisProcess(IsShuttingDown()));
+  }
+
+  // Waits have no end of their own: those of a few tenants would take all
+  // connections.
+  void ShortenLongestWait() {
+    const MutexLock lock(mutex_);
+    if (waits_.empty()) return;
+    waits_.front()->Shorten();
+    waits_.pop_front();
   }
 
   absl::Status Check(const HttpMatch& match, const ApiRequest& request) const {
@@ -331,6 +399,7 @@ class Gateway : public RestGateway {
   void Forget(RestCall* call) {
     const MutexLock lock(mutex_);
     calls_.erase(call);
+    if (call->IsWait()) waits_.remove(call);
     delete call;
     changed_.NotifyAll();
   }
@@ -352,11 +421,14 @@ class Gateway : public RestGateway {
   const RestGatewayOptions options_;
   Authenticator& authenticator_;
   const std::vector<HttpRule> rules_;
+  const HttpRule& look_rule_;
   grpc::GenericStub stub_;
   Mutex mutex_;
   ConditionVariable changed_;
   bool is_stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::set<RestCall*> calls_ ABSL_GUARDED_BY(mutex_);
+  // Those of them that wait for jobs and are not shortened; the oldest first.
+  std::list<RestCall*> waits_ ABSL_GUARDED_BY(mutex_);
   FairExecutor parser_;
   std::unique_ptr<ApiServer> server_;
   std::jthread looker_;

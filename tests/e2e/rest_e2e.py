@@ -135,8 +135,8 @@ class OpenTest(RestTest):
         for i in range(count):
             peer = socket.create_connection(("127.0.0.1", port))
             self.addCleanup(peer.close)
-            peer.sendall(b"GET /v1/jobs HTTP/1.1\r\nX: " if i >= 1000 else wait)
-            slow += [peer] if i >= 1000 else []
+            peer.sendall(b"GET /v1/jobs HTTP/1.1\r\nX: " if i >= 500 else wait)
+            slow += [peer] if i >= 500 else []
         ended = threading.Event()
 
         def send_a_byte_now_and_then():
@@ -304,6 +304,59 @@ class UnreadTest(RestTest):
         self.assertEqual(status, 200)
         self.assertEqual(len(job["request"]["cluster"]["nodes"][0]["names"]),
                          30_000)
+
+
+class GreedyTest(RestTest):
+    TENANTS = [f"greedy-{i}" for i in range(5)]
+
+    def setUp(self):
+        super().setUp()
+        self.write("tokens.csv", TOKENS + "".join(
+            f"{name * 3},{name},{name},plan\n" for name in self.TENANTS))
+        self.start(f"--auth_tokens_file={self.folder}/tokens.csv")
+
+    def wait_as(self, name, count):
+        """Returns connections with calls that wait for a job."""
+        host, port = self.url.split("//")[1].split(":")
+        peers = []
+        for _ in range(count):
+            peer = socket.create_connection((host, int(port)), timeout=20)
+            self.addCleanup(peer.close)
+            peer.sendall(b"POST /v1/jobs/a:wait?read_mask=state HTTP/1.1\r\n"
+                         b"Host: localhost\r\nAuthorization: Bearer " +
+                         (name * 3).encode() + b"\r\nContent-Type: "
+                         b"application/json\r\nContent-Length: 2\r\n\r\n{}")
+            peers.append(peer)
+        return peers
+
+    def test_calls_of_a_few_tenants_that_wait_keep_nobody_out(self):
+        self.allow_open_files(6000)
+        job = {"job_id": "a", "request": self.plan_request()}
+        for name in self.TENANTS:
+            self.assertEqual(
+                self.ask("POST", "/v1/jobs", job, token=name * 3)[0], 200)
+        first, *others = self.TENANTS
+        peers = self.wait_as(first, 520)
+        # The last ones are beyond its part.
+        answer = http.client.HTTPResponse(peers[-1])
+        answer.begin()
+        self.assertEqual((answer.status, answer.headers["Retry-After"]),
+                         (429, "5"))
+        error = json.loads(answer.read())["error"]
+        self.assertEqual(error["status"], "RESOURCE_EXHAUSTED")
+        self.assertIn(f"tenant {first} has 512 requests under way",
+                      error["message"])
+        for name in others:
+            self.wait_as(name, 512)
+        started = time.time()
+        self.assertEqual(self.ask("GET", "/v1/jobs", token=ALICE)[0], 200)
+        self.assertLess(time.time() - started, 10)
+        # Those that waited longest have their answers.
+        answer = http.client.HTTPResponse(peers[0])
+        answer.begin()
+        self.assertEqual(answer.status, 200)
+        self.assertIn(json.loads(answer.read()),
+                      [{"state": "QUEUED"}, {"state": "RUNNING"}])
 
 
 class SecuredTest(RestTest):

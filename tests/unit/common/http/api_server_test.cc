@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <string>
@@ -28,7 +29,8 @@ class ApiServerTest : public ::testing::Test {
   void Start(Handle handle, HoldAnswer hold_answer = nullptr) {
     auto server = ApiServer::Start(
         "127.0.0.1:0",
-        {.max_body_bytes = 1000,
+        {.max_connections = max_connections_,
+         .max_body_bytes = 1000,
          .max_account_bytes = 3000,
          .max_bodies_bytes = 5000},
         {.admit = Admit,
@@ -103,6 +105,7 @@ class ApiServerTest : public ::testing::Test {
     }
   }
 
+  int max_connections_ = 1000;
   std::unique_ptr<ApiServer> server_;
 };
 
@@ -133,10 +136,15 @@ class WaitingCalls {
     waiting_.push_back(std::move(reply));
     changed_.notify_all();
   }
+  void WaitFor(size_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return waiting_.size() == count; });
+  }
   void ReplyToAll(size_t count, const std::string& body) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return waiting_.size() == count; });
     for (const ApiReply& reply : waiting_) reply({.body = body});
+    waiting_.clear();
   }
 
  private:
@@ -173,6 +181,41 @@ TEST_F(ApiServerTest, AnswersAreSentBeforeItEnds) {
   for (const int socket_fd : sockets) {
     EXPECT_THAT(ReadAll(socket_fd), HasSubstr("last"));
   }
+}
+
+TEST_F(ApiServerTest, AnAccountHasAQuarterOfTheConnections) {
+  max_connections_ = 40;
+  WaitingCalls calls;
+  std::atomic<int> num_crowded = 0;
+  Start([&](ApiRequest request, ApiReply reply) {
+    if (request.is_crowded) ++num_crowded;
+    if (request.body == "now") return reply({.body = "at once"});
+    calls.Hold(std::move(reply));
+  });
+  std::vector<int> sockets;
+  const auto wait_as = [&](const std::string& caller) {
+    for (int i = 0; i < 10; ++i) {
+      sockets.push_back(Connect());
+      SendTo(sockets.back(), Post("x", caller));
+    }
+    calls.WaitFor(sockets.size());
+  };
+  wait_as("one");
+  const std::string refused = Ask(Post("now", "one"));
+  EXPECT_THAT(refused, StartsWith("HTTP/1.1 429 "));
+  EXPECT_THAT(refused, HasSubstr("<Bearer one has 10 requests under way, a "
+                                 "quarter of the 40 connections"));
+  EXPECT_THAT(Ask(Post("now", "two")), HasSubstr("at once"));
+  wait_as("two");
+  wait_as("three");
+  EXPECT_EQ(num_crowded, 0);
+  EXPECT_THAT(Ask(Post("now", "four")), HasSubstr("at once"));
+  EXPECT_EQ(num_crowded, 1);
+  calls.ReplyToAll(sockets.size(), "late");
+  for (const int socket_fd : sockets) {
+    EXPECT_THAT(ReadAll(socket_fd), HasSubstr("late"));
+  }
+  AskUntil(Post("now", "one"), "at once");
 }
 
 TEST_F(ApiServerTest, AClosedConnectionIsNoticed) {
