@@ -51,6 +51,9 @@ constexpr size_t kSmallBodyBytes = 64 << 10;
 constexpr int kParsedAtOnce = 2;
 // Callers of whom nothing is parsed do not wait for those.
 constexpr int kMoreParsedAtOnce = 6;
+// Parsing takes some five times the bytes of a body, beside it.
+constexpr size_t kMediumBodyBytes = 1 << 20;
+constexpr int kLargeParsedAtOnce = 2;
 // Waiting for the last of them as the coordinator stops.
 constexpr double kLongestParseS = 60;
 constexpr int kMethodNotAllowed = 405;
@@ -219,7 +222,11 @@ class Gateway : public RestGateway {
         parser_({.max_of_key = 1,
                  .num_places = kParsedAtOnce,
                  .num_extra_places = kMoreParsedAtOnce,
-                 .now_s = SteadySeconds}) {}
+                 .now_s = SteadySeconds}),
+        large_parser_({.max_of_key = 1,
+                       .num_places = kLargeParsedAtOnce,
+                       .num_extra_places = 0,
+                       .now_s = SteadySeconds}) {}
 
   ~Gateway() override {
     looker_.request_stop();
@@ -229,7 +236,9 @@ class Gateway : public RestGateway {
       for (RestCall* call : calls_) call->Stop();
     }
     parser_.Close();
+    large_parser_.Close();
     parser_.WaitUntilIdle(kLongestParseS);
+    large_parser_.WaitUntilIdle(kLongestParseS);
     {
       const MutexLock lock(mutex_);
       changed_.Wait(mutex_, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -284,8 +293,10 @@ class Gateway : public RestGateway {
       return Call(std::move(request), reply);
     }
     const std::string account = AccountOf(request);
+    FairExecutor& parser =
+        request.body.size() <= kMediumBodyBytes ? parser_ : large_parser_;
     const auto waiting = std::make_shared<ApiRequest>(std::move(request));
-    const auto id = parser_.Submit(
+    const auto id = parser.Submit(
         account, [this, waiting, reply] { Call(std::move(*waiting), reply); });
     if (!id.has_value()) {
       reply(ErrorOfThisProcess(
@@ -430,6 +441,7 @@ class Gateway : public RestGateway {
   // Those of them that wait for jobs and are not shortened; the oldest first.
   std::list<RestCall*> waits_ ABSL_GUARDED_BY(mutex_);
   FairExecutor parser_;
+  FairExecutor large_parser_;
   std::unique_ptr<ApiServer> server_;
   std::jthread looker_;
 };

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "common/wire/error_details.h"
 #include "tangram/v1/job_service.pb.h"
 #include "tests/testing/status_matchers.h"
@@ -43,6 +44,37 @@ class TranscodeTest : public ::testing::Test {
 
   const std::vector<HttpRule> rules_ = *ParseHttpRules(HttpRulesText());
 };
+
+TEST_F(TranscodeTest, ObjectsHaveAThousandMembersAtMost) {
+  const auto plan = [](const std::string& key, int count) {
+    std::string body = R"({"planner_options":{)";
+    for (int i = 0; i < count; ++i) {
+      absl::StrAppend(&body, i > 0 ? "," : "", key, i, R"(":"a:\":\\")");
+    }
+    return ApiRequest{
+        .method = "POST", .path = "/v1/plans", .body = body + "}}"};
+  };
+  EXPECT_EQ(Read<v1::PlanRequest>(plan("\"k", 1000)).planner_options_size(),
+            1000);
+  ExpectBad(plan("\"k", 1001),
+            "body: an object with too many members; expected at most 1000");
+  // Lists and texts may have more.
+  std::string nodes;
+  for (int i = 0; i < 2000; ++i) nodes += R"({"names":["::"],"group":1},)";
+  EXPECT_EQ(
+      Read<v1::PlanRequest>(
+          {.method = "POST",
+           .path = "/v1/plans",
+           .body = absl::StrCat(R"({"model":{"name":")", std::string(2000, ':'),
+                                R"("},"cluster":{"nodes":[)", nodes, "{}]}}")})
+          .cluster()
+          .nodes_size(),
+      2001);
+  std::string quoted = "{";
+  for (int i = 0; i < 1001; ++i) absl::StrAppend(&quoted, "'\"':'\"',");
+  ExpectBad({.method = "POST", .path = "/v1/plans", .body = quoted + "}"},
+            "too many members");
+}
 
 TEST_F(TranscodeTest, BodyPathAndQueryAreOneRequest) {
   const auto submit = Read<v1::SubmitJobRequest>(
