@@ -207,6 +207,13 @@ HttpResponse RefusalOfServer(int http_status, const std::string& why) {
                        http_status);
 }
 
+// Whether a Content-Type is that of JSON, perhaps with parameters.
+bool IsJson(absl::string_view content_type) {
+  return absl::EqualsIgnoreCase(absl::StripAsciiWhitespace(content_type.substr(
+                                    0, content_type.find(';'))),
+                                "application/json");
+}
+
 class Gateway : public RestGateway {
  public:
   Gateway(const RestGatewayOptions& options,
@@ -361,8 +368,7 @@ class Gateway : public RestGateway {
                        ": no such method; see docs/openapi.json"));
     }
     // Pages of other sites may not send this type without asking first.
-    if (request.method != "GET" &&
-        !absl::StartsWithIgnoreCase(request.content_type, "application/json")) {
+    if (request.method != "GET" && !IsJson(request.content_type)) {
       return FieldError(
           "Content-Type",
           absl::StrCat("\"", request.content_type.substr(0, 100), "\""),

@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/field_error.h"
+#include "common/base/printable_text.h"
 #include "common/base/status_macros.h"
 #include "common/http/http_status.h"
 #include "common/wire/error_details.h"
@@ -32,6 +33,7 @@ using Json = nlohmann::json;
 
 // No message has so many fields, nor a map so many keys.
 constexpr int kMaxMembers = 1000;
+constexpr size_t kMaxErrorBytes = 500;
 // The library stops before.
 constexpr size_t kMaxDepth = 200;
 
@@ -95,6 +97,25 @@ absl::Status CheckMembers(absl::string_view json) {
   return absl::OkStatus();
 }
 
+// Puts the field of an error of the library in front, as ours have it:
+// "(a.b): invalid value", "a.b: Cannot find field.", ": Root element must ...".
+absl::Status BodyError(const std::string& message) {
+  absl::string_view what = message;
+  std::string field = "body";
+  const size_t end = what.find(": ");
+  if (end != absl::string_view::npos) {
+    absl::string_view path = what.substr(0, end);
+    if (absl::ConsumePrefix(&path, "(")) absl::ConsumeSuffix(&path, ")");
+    if (!absl::StrContains(path, ' ')) {
+      if (!path.empty()) field = std::string(path);
+      what.remove_prefix(end + 2);
+    }
+  }
+  // It quotes what is not UTF-8.
+  return absl::InvalidArgumentError(
+      PrintableText(absl::StrCat(field, ": ", what), kMaxErrorBytes));
+}
+
 // Returns a serialised message of the type.
 absl::StatusOr<std::string> FromJson(const pb::Descriptor& type,
                                      const std::string& json) {
@@ -104,8 +125,7 @@ absl::StatusOr<std::string> FromJson(const pb::Descriptor& type,
   const auto status =
       pb::util::JsonToBinaryString(&Resolver(), UrlOfType(type), json, &bytes);
   if (status.ok()) return bytes;
-  return absl::InvalidArgumentError(
-      absl::StrCat("body: ", std::string(status.message()).substr(0, 500)));
+  return BodyError(std::string(status.message()));
 }
 
 // Returns the bytes of a message with this one field of a message type.

@@ -221,7 +221,8 @@ class OpenTest(RestTest):
         status, _ = self.curl("-H", "Host: evil.example",
                               self.url + "/v1/jobs")
         self.assertEqual(status, 403)
-        for kind in "text/plain", "application/x-www-form-urlencoded":
+        for kind in ("text/plain", "application/x-www-form-urlencoded",
+                     "application/jsonp", "application/json-patch+json"):
             status, _ = self.curl("-X", "POST", "-H", f"Content-Type: {kind}",
                                   "--data", "{}", self.url + "/v1/jobs")
             self.assertEqual(status, 400)
@@ -264,6 +265,12 @@ class OpenTest(RestTest):
         self.assertEqual(answer.status, 503)
         self.assertEqual(answer.headers["Retry-After"], "1")
         self.assertIn(b'"status":"UNAVAILABLE"', answer.read())
+
+    def test_json_may_name_its_encoding(self):
+        status, _ = self.curl(
+            "-X", "POST", "-H", "Content-Type: application/json; charset=utf-8",
+            "--data", "{}", self.url + "/v1/jobs/nothing:cancel")
+        self.assertEqual(status, 404)
 
 
 class UnreadTest(RestTest):

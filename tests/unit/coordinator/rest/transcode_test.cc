@@ -19,6 +19,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
+using ::testing::StartsWith;
 
 class TranscodeTest : public ::testing::Test {
  protected:
@@ -44,6 +45,22 @@ class TranscodeTest : public ::testing::Test {
 
   const std::vector<HttpRule> rules_ = *ParseHttpRules(HttpRulesText());
 };
+
+TEST_F(TranscodeTest, ErrorsOfBodiesNameTheField) {
+  const auto error = [this](const char* body) {
+    const absl::Status status =
+        Request({.method = "POST", .path = "/v1/jobs", .body = body}).status();
+    EXPECT_NE(SerializedDetails(status), "") << body;
+    return std::string(status.message());
+  };
+  EXPECT_THAT(error(R"({"request":{"training":{"globalBatchSize":"x"}}})"),
+              StartsWith("request.training.global_batch_size: invalid"));
+  EXPECT_THAT(error(R"({"priority":"x"})"), StartsWith("priority: invalid"));
+  EXPECT_THAT(error(R"({"colour":1})"), StartsWith("colour: Cannot find"));
+  EXPECT_THAT(error("[]"), StartsWith("body: Root element"));
+  EXPECT_THAT(error("{"), StartsWith("body: Unexpected end"));
+  EXPECT_THAT(error("{\"job_id\":\"\xff\"}"), StartsWith("body: Encountered"));
+}
 
 TEST_F(TranscodeTest, ObjectsHaveAThousandMembersAtMost) {
   const auto plan = [](const std::string& key, int count) {
