@@ -152,6 +152,8 @@ class Server : public CoordinatorServer {
         quota_(options.tenant_limits),
         budget_(options.requests_bytes, options.tenant_requests_bytes),
         metrics_(metrics, UsualAdapters()),
+        replies_(options.replies_bytes, SteadySeconds,
+                 [this] { metrics_.OnUnreadReply(); }),
         pool_(PoolOptions(options, state_.answers.get()), &metrics_),
         plan_cache_(options.plan_cache_bytes),
         frontier_cache_(options.plan_cache_bytes / kPlansPerFrontierByte),
@@ -315,7 +317,7 @@ class Server : public CoordinatorServer {
     // Otherwise two coordinators would share one port without a word.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddListeningPort(options.listen, credentials, &port_);
-    InterceptCalls(options.replies_bytes, builder);
+    InterceptCalls(builder);
     builder.RegisterService(worker_service_.get());
     builder.RegisterService(planner_service_.get());
     builder.RegisterService(frontier_service_.get());
@@ -366,7 +368,7 @@ class Server : public CoordinatorServer {
     });
   }
 
-  void InterceptCalls(int64_t replies_bytes, grpc::ServerBuilder& builder) {
+  void InterceptCalls(grpc::ServerBuilder& builder) {
     std::vector<
         std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
         creators;
@@ -376,10 +378,7 @@ class Server : public CoordinatorServer {
           [this](const AuditedCall& call) { audit_->Write(call); },
           *authenticator_));
     }
-    if (replies_bytes > 0) {
-      creators.push_back(CreateReplyLimiter(
-          replies_bytes, [this] { metrics_.OnUnreadReply(); }));
-    }
+    creators.push_back(CreateReplyLimiter(replies_));
     builder.experimental().SetInterceptorCreators(std::move(creators));
   }
 
@@ -458,7 +457,8 @@ class Server : public CoordinatorServer {
                    Record({.method = method,
                            .peer = peer,
                            .code = NameOfCode(why)});
-                 }},
+                 },
+             .hold_answer = std::bind_front(&UnreadReplies::Hold, &replies_)},
             server_->InProcessChannel(arguments), *authenticator_));
     return absl::OkStatus();
   }
@@ -535,6 +535,7 @@ class Server : public CoordinatorServer {
   TenantQuota quota_;
   MemoryBudget budget_;
   ServiceMetrics metrics_;
+  UnreadReplies replies_;
   WorkerPool pool_;
   PlanCache plan_cache_;
   PlanCache frontier_cache_;

@@ -1,6 +1,7 @@
 #include "common/http/api_server.h"
 
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -21,7 +22,6 @@
 namespace tangram {
 namespace {
 
-constexpr unsigned kMaxApiConnections = 1 << 11;
 constexpr unsigned kApiSilenceS = 10;
 constexpr std::chrono::seconds kLongestApiRequestS(60);
 constexpr size_t kApiConnectionBytes = 1 << 15;
@@ -39,6 +39,7 @@ struct ApiCall {
 
   Mutex mutex;
   std::optional<HttpResponse> response ABSL_GUARDED_BY(mutex);
+  std::shared_ptr<void> held ABSL_GUARDED_BY(mutex);  // While it counts.
   bool is_suspended ABSL_GUARDED_BY(mutex) = false;
 };
 
@@ -136,7 +137,8 @@ class MicroApiServer : public ApiServer {
         MHD_OPTION_LISTEN_SOCKET, listening->socket,
         MHD_OPTION_THREAD_POOL_SIZE,
         static_cast<unsigned>(options_.num_threads),
-        MHD_OPTION_CONNECTION_LIMIT, kMaxApiConnections,
+        MHD_OPTION_CONNECTION_LIMIT,
+        static_cast<unsigned>(options_.max_connections),
         MHD_OPTION_CONNECTION_TIMEOUT, kApiSilenceS,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, kApiConnectionBytes,
         MHD_OPTION_UNESCAPE_CALLBACK, LeaveEscaped, nullptr,
@@ -269,11 +271,18 @@ class MicroApiServer : public ApiServer {
     call.request.body.append(body, bytes);
   }
 
-  void End(const ApiCall& call) {
+  // The socket is still open.
+  void End(ApiCall& call) {
     bodies_.Remove(call.account, call.counted_bytes);
+    {
+      const MutexLock lock(call.mutex);
+      call.held.reset();
+    }
     if (!call.is_handled) return;
     const MutexLock lock(mutex_);
     --num_handled_;
+    const auto it = handled_of_account_.find(call.account);
+    if (--it->second == 0) handled_of_account_.erase(it);
     sent_.NotifyAll();
   }
 
@@ -286,11 +295,28 @@ class MicroApiServer : public ApiServer {
                   });
   }
 
+  // Returns false if its account has too many.
+  bool CountHandled(ApiCall& call) {
+    const MutexLock lock(mutex_);
+    int& of_account = handled_of_account_[call.account];
+    if (of_account >= max_of_account_) return false;
+    ++of_account;
+    ++num_handled_;
+    call.is_handled = true;
+    call.request.is_crowded = num_handled_ > many_;
+    return true;
+  }
+
   void Dispatch(const std::shared_ptr<ApiCall>& call) {
-    call->is_handled = true;
-    {
-      const MutexLock lock(mutex_);
-      ++num_handled_;
+    if (!CountHandled(*call)) {
+      return Refuse(*call,
+                    handlers_.refuse(
+                        MHD_HTTP_TOO_MANY_REQUESTS,
+                        absl::StrCat(call->account, " has ", max_of_account_,
+                                     " requests under way, a quarter of the ",
+                                     options_.max_connections,
+                                     " connections and as many as it may; ask "
+                                     "again when one has ended")));
     }
     const int socket = SocketOf(call->connection);
     // It is whole, and may wait for its answer for long.
@@ -299,8 +325,16 @@ class MicroApiServer : public ApiServer {
       pollfd closed = {.fd = socket, .events = POLLRDHUP};
       return poll(&closed, 1, /*timeout=*/0) > 0;
     };
-    handlers_.handle(std::move(call->request), [call](HttpResponse response) {
+    handlers_.handle(std::move(call->request), [this, call,
+                                                socket](HttpResponse response) {
+      std::shared_ptr<void> held;
+      if (handlers_.hold_answer) {
+        // The library sees the end and lets go of the answer.
+        held = handlers_.hold_answer(static_cast<int64_t>(response.body.size()),
+                                     [socket] { shutdown(socket, SHUT_RDWR); });
+      }
       const MutexLock lock(call->mutex);
+      call->held = std::move(held);
       call->response = std::move(response);
       if (call->is_suspended) MHD_resume_connection(call->connection);
       call->is_suspended = false;
@@ -309,7 +343,9 @@ class MicroApiServer : public ApiServer {
 
   ApiServerOptions options_;
   const ApiHandlers handlers_;
-  OpenConnections open_{kMaxApiConnections / 4 * 3, kLongestApiRequestS};
+  const int many_ = options_.max_connections / 4 * 3;
+  const int max_of_account_ = options_.max_connections / 4;
+  OpenConnections open_{static_cast<size_t>(many_), kLongestApiRequestS};
   BodyBytes bodies_{options_.max_account_bytes, options_.max_bodies_bytes};
   MHD_Daemon* daemon_ = nullptr;
   int port_ = 0;
@@ -317,6 +353,7 @@ class MicroApiServer : public ApiServer {
   ConditionVariable sent_;
   // Calls that handlers have had, and whose answers are not sent whole.
   int num_handled_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<std::string, int> handled_of_account_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -24,6 +24,9 @@ struct ApiRequest {
   std::string content_type;
   std::string peer;  // As gRPC writes it: "ipv4:10.0.0.7:41234".
   std::string body;
+  // Three quarters of the connections are taken by whole requests: calls that
+  // wait for long should end.
+  bool is_crowded = false;
   // Whether the client has closed the connection. Only until the answer.
   std::function<bool()> is_gone;
 };
@@ -32,12 +35,18 @@ struct ApiRequest {
 struct ApiAdmission {
   // The answer to a request that is refused; its body takes no memory.
   std::optional<HttpResponse> refusal;
-  // The account that pays for the memory of the body.
+  // The account that pays for the memory of the body and for the connection,
+  // e.g. "tenant team-a".
   std::string account;
 };
 
 // Takes the answer to a request. Call it once, from any thread.
 using ApiReply = std::function<void(HttpResponse)>;
+
+// Counts the bytes of an answer until the handle is dropped. `end` ends the
+// connection; it may be called once before that, from any thread.
+using HoldAnswer = std::function<std::shared_ptr<void>(
+    int64_t bytes, std::function<void()> end)>;
 
 // All are called from several threads and must not block.
 struct ApiHandlers {
@@ -47,12 +56,17 @@ struct ApiHandlers {
   // later.
   std::function<void(ApiRequest, ApiReply)> handle;
   // Returns the answer to a request that the server refuses: with the HTTP
-  // status 400, 413 or 503, and why.
+  // status 400, 413, 429 or 503, and why.
   std::function<HttpResponse(int status, const std::string& why)> refuse;
+  // Called with each answer of `handle`, which is held until the connection has
+  // taken all of it or has ended. Null: nobody counts.
+  HoldAnswer hold_answer;
 };
 
 struct ApiServerOptions {
   int num_threads = 2;
+  // An account may have whole requests on a quarter of them. Others get 429.
+  int max_connections = 1 << 11;
   // A larger body gets status 413. One by which the bodies of its account, or
   // of all, pass their limit gets 503.
   int64_t max_body_bytes = int64_t{32} << 20;

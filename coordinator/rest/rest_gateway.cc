@@ -10,6 +10,7 @@
 #include <chrono>
 #include <fstream>
 #include <iterator>
+#include <list>
 #include <memory>
 #include <set>
 #include <thread>
@@ -35,6 +36,7 @@
 #include "coordinator/dispatch/fair_executor.h"
 #include "coordinator/rest/http_rules.h"
 #include "coordinator/rest/transcode.h"
+#include "tangram/v1/job_service.pb.h"
 
 namespace tangram {
 namespace {
@@ -49,10 +51,17 @@ constexpr size_t kSmallBodyBytes = 64 << 10;
 constexpr int kParsedAtOnce = 2;
 // Callers of whom nothing is parsed do not wait for those.
 constexpr int kMoreParsedAtOnce = 6;
+// Parsing takes some five times the bytes of a body, beside it.
+constexpr size_t kMediumBodyBytes = 1 << 20;
+constexpr int kLargeParsedAtOnce = 2;
 // Waiting for the last of them as the coordinator stops.
 constexpr double kLongestParseS = 60;
 constexpr int kMethodNotAllowed = 405;
 constexpr int kServiceUnavailable = 503;
+constexpr int kTooManyRequests = 429;
+constexpr double kTooManyRequestsDelayS = 5;
+constexpr char kWaitMethod[] = "tangram.v1.Jobs.WaitJob";
+constexpr char kLookMethod[] = "tangram.v1.Jobs.GetJob";
 
 std::string BytesIn(const grpc::ByteBuffer& buffer) {
   std::vector<grpc::Slice> slices;
@@ -80,29 +89,48 @@ HttpResponse ErrorOfThisProcess(const absl::Status& status) {
   return ErrorResponse(status, SerializedDetails(status));
 }
 
+// Returns the request that asks for the job of a request to wait for it.
+std::string LookRequest(const std::string& wait_request) {
+  v1::WaitJobRequest wait;
+  if (!wait.ParseFromString(wait_request)) return "";
+  v1::GetJobRequest look;
+  look.set_job_id(wait.job_id());
+  if (wait.has_read_mask()) *look.mutable_read_mask() = wait.read_mask();
+  return look.SerializeAsString();
+}
+
+// A request and where its answer goes.
+struct RestOrder {
+  std::string request;  // Serialised.
+  std::string authorization;
+  std::string peer;
+  std::function<bool()> is_gone;
+  ApiReply reply;
+};
+
 // One call of a service. Sends the request, keeps the last message, and replies
 // once. gRPC owns it until OnDone.
 class RestCall
     : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  RestCall(const HttpRule& rule, const std::string& request,
-           std::function<bool()> is_gone, ApiReply reply,
-           std::function<void(RestCall*)> on_done)
+  RestCall(const HttpRule& rule, RestOrder order,
+           std::function<void(RestCall*, const grpc::Status&)> on_done)
       : rule_(rule),
-        mask_(ReadMaskOf(rule, request)),
-        is_gone_(std::move(is_gone)),
-        reply_(std::move(reply)),
+        mask_(ReadMaskOf(rule, order.request)),
+        order_(std::move(order)),
         on_done_(std::move(on_done)) {
-    const grpc::Slice slice(request);
+    const grpc::Slice slice(order_.request);
     request_ = grpc::ByteBuffer(&slice, 1);
+    order_.request = IsWait() ? LookRequest(order_.request) : "";
   }
 
-  void Start(grpc::GenericStub& stub, const std::string& authorization,
-             const std::string& peer) {
-    if (!authorization.empty()) {
-      context_.AddMetadata("authorization", authorization);
+  bool IsWait() const { return rule_.selector == kWaitMethod; }
+
+  void Start(grpc::GenericStub& stub) {
+    if (!order_.authorization.empty()) {
+      context_.AddMetadata("authorization", order_.authorization);
     }
-    context_.AddMetadata(kPassedOnPeer, peer);
+    context_.AddMetadata(kPassedOnPeer, order_.peer);
     context_.set_deadline(std::chrono::system_clock::now() + kLongestRestCall);
     stub.PrepareBidiStreamingCall(&context_, rule_.grpc_method(), {}, this);
     StartWriteLast(&request_, grpc::WriteOptions());
@@ -117,7 +145,19 @@ class RestCall
     is_stopped_ = true;
     Cancel();
   }
-  bool IsGone() const { return is_gone_(); }
+  bool IsGone() const { return order_.is_gone(); }
+  // Ends a call that waits for a job, so that it is answered as it is.
+  void Shorten() {
+    is_shortened_ = true;
+    Cancel();
+  }
+  // Whether the job must be asked for, by TakeOrder, instead of Reply.
+  bool WasShortened(const grpc::Status& status) const {
+    return is_shortened_ && !is_stopped_ &&
+           status.error_code() == grpc::StatusCode::CANCELLED;
+  }
+  RestOrder TakeOrder() { return std::move(order_); }
+  void Reply(const grpc::Status& status) { order_.reply(Answer(status)); }
 
   void OnReadDone(bool ok) override {
     if (!ok) return;
@@ -126,8 +166,7 @@ class RestCall
   }
 
   void OnDone(const grpc::Status& status) override {
-    reply_(Answer(status));
-    on_done_(this);  // Deletes this.
+    on_done_(this, status);  // Deletes this.
   }
 
  private:
@@ -145,10 +184,10 @@ class RestCall
 
   const HttpRule& rule_;
   const AnswerMask mask_;
-  const std::function<bool()> is_gone_;
-  const ApiReply reply_;
-  const std::function<void(RestCall*)> on_done_;
+  RestOrder order_;  // Its request asks for the job, if this waits for it.
+  const std::function<void(RestCall*, const grpc::Status&)> on_done_;
   std::atomic<bool> is_stopped_ = false;
+  std::atomic<bool> is_shortened_ = false;
   grpc::ClientContext context_;
   grpc::ByteBuffer request_;
   grpc::ByteBuffer incoming_;
@@ -157,11 +196,22 @@ class RestCall
 
 // Answers for the server, which knows no codes of gRPC.
 HttpResponse RefusalOfServer(int http_status, const std::string& why) {
+  if (http_status == kTooManyRequests) {
+    return ErrorOfThisProcess(WithRetryDelay(absl::ResourceExhaustedError(why),
+                                             kTooManyRequestsDelayS));
+  }
   return ErrorResponse(absl::Status(http_status == kServiceUnavailable
                                         ? absl::StatusCode::kUnavailable
                                         : absl::StatusCode::kInvalidArgument,
                                     why),
                        http_status);
+}
+
+// Whether a Content-Type is that of JSON, perhaps with parameters.
+bool IsJson(absl::string_view content_type) {
+  return absl::EqualsIgnoreCase(absl::StripAsciiWhitespace(content_type.substr(
+                                    0, content_type.find(';'))),
+                                "application/json");
 }
 
 class Gateway : public RestGateway {
@@ -172,11 +222,18 @@ class Gateway : public RestGateway {
       : options_(options),
         authenticator_(authenticator),
         rules_(std::move(rules)),
+        look_rule_(*absl::c_find_if(
+            rules_,
+            [](const HttpRule& rule) { return rule.selector == kLookMethod; })),
         stub_(std::move(channel)),
         parser_({.max_of_key = 1,
                  .num_places = kParsedAtOnce,
                  .num_extra_places = kMoreParsedAtOnce,
-                 .now_s = SteadySeconds}) {}
+                 .now_s = SteadySeconds}),
+        large_parser_({.max_of_key = 1,
+                       .num_places = kLargeParsedAtOnce,
+                       .num_extra_places = 0,
+                       .now_s = SteadySeconds}) {}
 
   ~Gateway() override {
     looker_.request_stop();
@@ -186,7 +243,9 @@ class Gateway : public RestGateway {
       for (RestCall* call : calls_) call->Stop();
     }
     parser_.Close();
+    large_parser_.Close();
     parser_.WaitUntilIdle(kLongestParseS);
+    large_parser_.WaitUntilIdle(kLongestParseS);
     {
       const MutexLock lock(mutex_);
       changed_.Wait(mutex_, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -214,7 +273,8 @@ class Gateway : public RestGateway {
                  [this](ApiRequest request, ApiReply reply) {
                    Handle(std::move(request), std::move(reply));
                  },
-             .refuse = RefusalOfServer}));
+             .refuse = RefusalOfServer,
+             .hold_answer = options_.hold_answer}));
     looker_ = std::jthread([this](const std::stop_token& stop) { Look(stop); });
     return absl::OkStatus();
   }
@@ -235,12 +295,15 @@ class Gateway : public RestGateway {
   }
 
   void Handle(ApiRequest request, ApiReply reply) {
+    if (request.is_crowded) ShortenLongestWait();
     if (request.body.size() <= kSmallBodyBytes) {
       return Call(std::move(request), reply);
     }
     const std::string account = AccountOf(request);
+    FairExecutor& parser =
+        request.body.size() <= kMediumBodyBytes ? parser_ : large_parser_;
     const auto waiting = std::make_shared<ApiRequest>(std::move(request));
-    const auto id = parser_.Submit(
+    const auto id = parser.Submit(
         account, [this, waiting, reply] { Call(std::move(*waiting), reply); });
     if (!id.has_value()) {
       reply(ErrorOfThisProcess(
@@ -250,23 +313,47 @@ class Gateway : public RestGateway {
 
   void Call(ApiRequest request, const ApiReply& reply) {
     const HttpMatch match = FindHttpRule(rules_, request.method, request.path);
-    const absl::StatusOr<std::string> bytes = RequestOf(match, request);
+    absl::StatusOr<std::string> bytes = RequestOf(match, request);
     if (!bytes.ok()) return reply(ErrorOfThisProcess(bytes.status()));
+    Begin(*match.rule, {.request = *std::move(bytes),
+                        .authorization = std::move(request.authorization),
+                        .peer = std::move(request.peer),
+                        .is_gone = std::move(request.is_gone),
+                        .reply = reply});
+  }
+
+  void Begin(const HttpRule& rule, RestOrder order) {
+    const ApiReply reply = order.reply;
     auto* call =
-        new RestCall(*match.rule, *bytes, std::move(request.is_gone), reply,
-                     [this](RestCall* ended) { Forget(ended); });
+        new RestCall(rule, std::move(order),
+                     [this](RestCall* ended, const grpc::Status& status) {
+                       if (ended->WasShortened(status)) {
+                         Begin(look_rule_, ended->TakeOrder());
+                       } else {
+                         ended->Reply(status);
+                       }
+                       Forget(ended);
+                     });
     bool is_stopping = false;
     {
       const MutexLock lock(mutex_);
       is_stopping = is_stopping_;
       if (!is_stopping) calls_.insert(call);
+      if (!is_stopping && call->IsWait()) waits_.push_back(call);
     }
     // Without the lock: the call may end at once.
-    if (!is_stopping) {
-      return call->Start(stub_, request.authorization, request.peer);
-    }
+    if (!is_stopping) return call->Start(stub_);
     delete call;
     reply(ErrorOfThisProcess(IsShuttingDown()));
+  }
+
+  // Waits have no end of their own: those of a few tenants would take all
+  // connections.
+  void ShortenLongestWait() {
+    const MutexLock lock(mutex_);
+    if (waits_.empty()) return;
+    waits_.front()->Shorten();
+    waits_.pop_front();
   }
 
   absl::Status Check(const HttpMatch& match, const ApiRequest& request) const {
@@ -281,8 +368,7 @@ class Gateway : public RestGateway {
                        ": no such method; see docs/openapi.json"));
     }
     // Pages of other sites may not send this type without asking first.
-    if (request.method != "GET" &&
-        !absl::StartsWithIgnoreCase(request.content_type, "application/json")) {
+    if (request.method != "GET" && !IsJson(request.content_type)) {
       return FieldError(
           "Content-Type",
           absl::StrCat("\"", request.content_type.substr(0, 100), "\""),
@@ -330,6 +416,7 @@ class Gateway : public RestGateway {
   void Forget(RestCall* call) {
     const MutexLock lock(mutex_);
     calls_.erase(call);
+    if (call->IsWait()) waits_.remove(call);
     delete call;
     changed_.NotifyAll();
   }
@@ -351,12 +438,16 @@ class Gateway : public RestGateway {
   const RestGatewayOptions options_;
   Authenticator& authenticator_;
   const std::vector<HttpRule> rules_;
+  const HttpRule& look_rule_;
   grpc::GenericStub stub_;
   Mutex mutex_;
   ConditionVariable changed_;
   bool is_stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::set<RestCall*> calls_ ABSL_GUARDED_BY(mutex_);
+  // Those of them that wait for jobs and are not shortened; the oldest first.
+  std::list<RestCall*> waits_ ABSL_GUARDED_BY(mutex_);
   FairExecutor parser_;
+  FairExecutor large_parser_;
   std::unique_ptr<ApiServer> server_;
   std::jthread looker_;
 };

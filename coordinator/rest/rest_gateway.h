@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/http/api_server.h"
 #include "common/security/tls_files.h"
 #include "coordinator/auth/authenticator.h"
 
@@ -30,6 +31,7 @@ struct RestGatewayOptions {
                      const absl::Status& why)>
       on_refused =
           [](const std::string&, const std::string&, const absl::Status&) {};
+  HoldAnswer hold_answer;  // As of ApiHandlers.
 };
 
 // Checks that tokens do not travel in plain text, and that callers who must

@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/field_error.h"
+#include "common/base/printable_text.h"
 #include "common/base/status_macros.h"
 #include "common/http/http_status.h"
 #include "common/wire/error_details.h"
@@ -29,6 +30,12 @@ namespace {
 
 namespace pb = google::protobuf;
 using Json = nlohmann::json;
+
+// No message has so many fields, nor a map so many keys.
+constexpr int kMaxMembers = 1000;
+constexpr size_t kMaxErrorBytes = 500;
+// The library stops before.
+constexpr size_t kMaxDepth = 200;
 
 constexpr absl::string_view kTypes = "type.googleapis.com/";
 constexpr absl::string_view kRpcTypes = "type.googleapis.com/google.rpc.";
@@ -63,16 +70,62 @@ absl::Status CheckMasks(const pb::Descriptor& type, const std::string& json) {
   return FieldError("body", "\"(\"", "masks without parentheses");
 }
 
+// The library keeps the members of an object until its end, in some fifteen
+// times their bytes. Leaves it to the library to find other faults.
+absl::Status CheckMembers(absl::string_view json) {
+  std::vector<int> members;  // In each open object and list.
+  char quote = 0;            // The library knows ' too. 0: in no string.
+  for (size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (quote != 0) {
+      if (c == '\\') ++i;
+      if (c == quote) quote = 0;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '{' || c == '[') {
+      if (members.size() == kMaxDepth) break;
+      members.push_back(0);
+    } else if (members.empty()) {
+      continue;
+    } else if (c == '}' || c == ']') {
+      members.pop_back();
+    } else if (c == ':' && ++members.back() > kMaxMembers) {
+      return FieldError("body", "an object with too many members",
+                        absl::StrCat("at most ", kMaxMembers));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Puts the field of an error of the library in front, as ours have it:
+// "(a.b): invalid value", "a.b: Cannot find field.", ": Root element must ...".
+absl::Status BodyError(const std::string& message) {
+  absl::string_view what = message;
+  std::string field = "body";
+  const size_t end = what.find(": ");
+  if (end != absl::string_view::npos) {
+    absl::string_view path = what.substr(0, end);
+    if (absl::ConsumePrefix(&path, "(")) absl::ConsumeSuffix(&path, ")");
+    if (!absl::StrContains(path, ' ')) {
+      if (!path.empty()) field = std::string(path);
+      what.remove_prefix(end + 2);
+    }
+  }
+  // It quotes what is not UTF-8.
+  return absl::InvalidArgumentError(
+      PrintableText(absl::StrCat(field, ": ", what), kMaxErrorBytes));
+}
+
 // Returns a serialised message of the type.
 absl::StatusOr<std::string> FromJson(const pb::Descriptor& type,
                                      const std::string& json) {
   TANGRAM_RETURN_IF_ERROR(CheckMasks(type, json));
+  TANGRAM_RETURN_IF_ERROR(CheckMembers(json));
   std::string bytes;
   const auto status =
       pb::util::JsonToBinaryString(&Resolver(), UrlOfType(type), json, &bytes);
   if (status.ok()) return bytes;
-  return absl::InvalidArgumentError(
-      absl::StrCat("body: ", std::string(status.message()).substr(0, 500)));
+  return BodyError(std::string(status.message()));
 }
 
 // Returns the bytes of a message with this one field of a message type.

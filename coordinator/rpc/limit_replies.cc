@@ -3,11 +3,7 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/byte_buffer.h>
 
-#include <utility>
-
-#include "common/obs/clocks.h"
 #include "coordinator/rpc/calls_of_callers.h"
-#include "coordinator/rpc/unread_replies.h"
 
 namespace tangram {
 namespace {
@@ -18,9 +14,8 @@ using grpc::experimental::InterceptionHookPoints;
 // at the start of the call and deletes it at the end.
 class SendingCall : public grpc::experimental::Interceptor {
  public:
-  SendingCall(UnreadReplies& replies, const std::function<void()>& on_ended,
-              grpc::experimental::ServerRpcInfo& info)
-      : on_ended_(on_ended), info_(info), reply_(replies) {}
+  SendingCall(UnreadReplies& replies, grpc::experimental::ServerRpcInfo& info)
+      : info_(info), reply_(replies) {}
 
   // gRPC calls it when it takes a message and when the connection has taken it
   // or has ended, so that the call is there for as long as the message counts.
@@ -34,10 +29,8 @@ class SendingCall : public grpc::experimental::Interceptor {
       if (message != nullptr && message->Valid()) {
         // Cancelling runs no POST_SEND_MESSAGE on this thread: the threads of
         // gRPC's completion queue do.
-        reply_.Hold(static_cast<int64_t>(message->Length()), [this] {
-          info_.server_context()->TryCancel();
-          on_ended_();
-        });
+        reply_.Hold(static_cast<int64_t>(message->Length()),
+                    [this] { info_.server_context()->TryCancel(); });
       }
     }
     if (methods->QueryInterceptionHookPoint(
@@ -48,7 +41,6 @@ class SendingCall : public grpc::experimental::Interceptor {
   }
 
  private:
-  const std::function<void()>& on_ended_;
   grpc::experimental::ServerRpcInfo& info_;
   UnreadReplies::Reply reply_;
 };
@@ -56,25 +48,23 @@ class SendingCall : public grpc::experimental::Interceptor {
 class ReplyLimiter
     : public grpc::experimental::ServerInterceptorFactoryInterface {
  public:
-  ReplyLimiter(int64_t max_bytes, std::function<void()> on_ended)
-      : replies_(max_bytes, SteadySeconds), on_ended_(std::move(on_ended)) {}
+  explicit ReplyLimiter(UnreadReplies& replies) : replies_(replies) {}
 
   grpc::experimental::Interceptor* CreateServerInterceptor(
       grpc::experimental::ServerRpcInfo* info) override {
     if (!IsCallOfCaller(*info)) return nullptr;
-    return new SendingCall(replies_, on_ended_, *info);
+    return new SendingCall(replies_, *info);
   }
 
  private:
-  UnreadReplies replies_;
-  const std::function<void()> on_ended_;
+  UnreadReplies& replies_;
 };
 
 }  // namespace
 
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>
-CreateReplyLimiter(int64_t max_bytes, std::function<void()> on_ended) {
-  return std::make_unique<ReplyLimiter>(max_bytes, std::move(on_ended));
+CreateReplyLimiter(UnreadReplies& replies) {
+  return std::make_unique<ReplyLimiter>(replies);
 }
 
 }  // namespace tangram

@@ -3,18 +3,17 @@
 
 #include <grpcpp/support/server_interceptor.h>
 
-#include <cstdint>
-#include <functional>
 #include <memory>
+
+#include "coordinator/rpc/unread_replies.h"
 
 namespace tangram {
 
-// Limits the bytes of messages to callers that their connections have not taken
-// (UnreadReplies), for the calls of IsCallOfCaller; leases of workers are
-// counted elsewhere. Calls `on_ended` for each call that it ends, from any
-// thread; it must be quick.
+// Counts the bytes of messages to callers that their connections have not
+// taken, for the calls of IsCallOfCaller; leases of workers are counted
+// elsewhere. `replies` must outlive the server.
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>
-CreateReplyLimiter(int64_t max_bytes, std::function<void()> on_ended);
+CreateReplyLimiter(UnreadReplies& replies);
 
 }  // namespace tangram
 

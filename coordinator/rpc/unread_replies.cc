@@ -25,7 +25,7 @@ void UnreadReplies::Reply::Drop() {
 }
 
 void UnreadReplies::EndSlowest() {
-  if (bytes_ <= max_bytes_) return;
+  if (max_bytes_ == 0 || bytes_ <= max_bytes_) return;
   const double latest_s = now_s_() - kLeastWaitS;
   while (bytes_ > max_bytes_ && waiting_.front().began_s <= latest_s) {
     Waiting& slowest = waiting_.front();
@@ -33,6 +33,7 @@ void UnreadReplies::EndSlowest() {
     bytes_ -= slowest.bytes;
     ended_.splice(ended_.end(), waiting_, waiting_.begin());
     slowest.end_call();
+    on_ended_();
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -22,9 +23,14 @@ class UnreadReplies {
   // takes what its caller reads in a fraction of it.
   static constexpr double kLeastWaitS = 1;
 
-  // `now_s` never goes back.
-  UnreadReplies(int64_t max_bytes, std::function<double()> now_s)
-      : max_bytes_(max_bytes), now_s_(std::move(now_s)) {}
+  // `max_bytes` 0: no limit. `now_s` never goes back. `on_ended` is called for
+  // each call that ends, from any thread; it must be quick.
+  UnreadReplies(
+      int64_t max_bytes, std::function<double()> now_s,
+      std::function<void()> on_ended = [] {})
+      : max_bytes_(max_bytes),
+        now_s_(std::move(now_s)),
+        on_ended_(std::move(on_ended)) {}
 
  private:
   struct Waiting {
@@ -55,11 +61,19 @@ class UnreadReplies {
     std::optional<std::list<Waiting>::iterator> place_;  // Where a message is.
   };
 
+  // Counts a message as Reply::Hold does until the handle is dropped.
+  std::shared_ptr<void> Hold(int64_t bytes, std::function<void()> end_call) {
+    auto reply = std::make_shared<Reply>(*this);
+    reply->Hold(bytes, std::move(end_call));
+    return reply;
+  }
+
  private:
   void EndSlowest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const int64_t max_bytes_;
   const std::function<double()> now_s_;
+  const std::function<void()> on_ended_;
   Mutex mutex_;
   int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;           // In waiting_.
   std::list<Waiting> waiting_ ABSL_GUARDED_BY(mutex_);  // Oldest first.

@@ -1,14 +1,18 @@
 """Tests REST with JSON, by curl as users call it."""
 
+import contextlib
 import http.client
 import json
 import os
+import re
+import select
 import shutil
 import socket
 import subprocess
 import threading
 import time
 import unittest
+import urllib.request
 
 import harness
 from certificates import Authority
@@ -132,8 +136,8 @@ class OpenTest(RestTest):
         for i in range(count):
             peer = socket.create_connection(("127.0.0.1", port))
             self.addCleanup(peer.close)
-            peer.sendall(b"GET /v1/jobs HTTP/1.1\r\nX: " if i >= 1000 else wait)
-            slow += [peer] if i >= 1000 else []
+            peer.sendall(b"GET /v1/jobs HTTP/1.1\r\nX: " if i >= 500 else wait)
+            slow += [peer] if i >= 500 else []
         ended = threading.Event()
 
         def send_a_byte_now_and_then():
@@ -217,7 +221,8 @@ class OpenTest(RestTest):
         status, _ = self.curl("-H", "Host: evil.example",
                               self.url + "/v1/jobs")
         self.assertEqual(status, 403)
-        for kind in "text/plain", "application/x-www-form-urlencoded":
+        for kind in ("text/plain", "application/x-www-form-urlencoded",
+                     "application/jsonp", "application/json-patch+json"):
             status, _ = self.curl("-X", "POST", "-H", f"Content-Type: {kind}",
                                   "--data", "{}", self.url + "/v1/jobs")
             self.assertEqual(status, 400)
@@ -260,6 +265,147 @@ class OpenTest(RestTest):
         self.assertEqual(answer.status, 503)
         self.assertEqual(answer.headers["Retry-After"], "1")
         self.assertIn(b'"status":"UNAVAILABLE"', answer.read())
+
+    def test_json_may_name_its_encoding(self):
+        status, _ = self.curl(
+            "-X", "POST", "-H", "Content-Type: application/json; charset=utf-8",
+            "--data", "{}", self.url + "/v1/jobs/nothing:cancel")
+        self.assertEqual(status, 404)
+
+
+class UnreadTest(RestTest):
+    def setUp(self):
+        super().setUp()
+        self.start("--max_replies_mb=8", "--metrics=127.0.0.1:0")
+
+    def num_unread(self):
+        port = self.coordinator.wait_for(r"metrics_port\W+(\d+)")[1]
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as page:
+            return int(re.search(r"tangram_unread_replies_total (\d+)",
+                                 page.read().decode())[1])
+
+    def test_answers_that_nobody_reads_end(self):
+        request = self.plan_request()
+        request["cluster"]["nodes"][0]["names"] = [
+            f"node-{i}".ljust(200, "x") for i in range(30_000)]
+        self.write("job.json", json.dumps({"job_id": "a", "request": request}))
+        self.assertEqual(self.ask("POST", "/v1/jobs", "@job.json")[0], 200)
+        host, port = self.url.split("//")[1].split(":")
+        peers = []
+        for _ in range(4):
+            peer = socket.create_connection((host, int(port)), timeout=20)
+            self.addCleanup(peer.close)
+            peer.sendall(b"GET /v1/jobs/a?read_mask=request HTTP/1.1\r\n"
+                         b"Host: localhost\r\n\r\n")
+            self.assertTrue(peer.recv(1))
+            time.sleep(1)
+            peers.append(peer)
+        self.assertGreaterEqual(self.num_unread(), 2)
+        # The first one has ended, and not whole.
+        count = 0
+        with contextlib.suppress(ConnectionError):
+            while part := peers[0].recv(1 << 20):
+                count += len(part)
+        self.assertLess(count, 6_000_000)
+        # Callers who read have theirs.
+        status, job = self.ask("GET", "/v1/jobs/a?read_mask=request")
+        self.assertEqual(status, 200)
+        self.assertEqual(len(job["request"]["cluster"]["nodes"][0]["names"]),
+                         30_000)
+
+
+class GreedyTest(RestTest):
+    TENANTS = [f"greedy-{i}" for i in range(5)]
+
+    def setUp(self):
+        super().setUp()
+        self.write("tokens.csv", TOKENS + "".join(
+            f"{name * 3},{name},{name},plan\n" for name in self.TENANTS))
+        self.start(f"--auth_tokens_file={self.folder}/tokens.csv")
+
+    def wait_as(self, name, count):
+        """Returns connections with calls that wait for a job."""
+        host, port = self.url.split("//")[1].split(":")
+        peers = []
+        for _ in range(count):
+            peer = socket.create_connection((host, int(port)), timeout=20)
+            self.addCleanup(peer.close)
+            peer.sendall(b"POST /v1/jobs/a:wait?read_mask=state HTTP/1.1\r\n"
+                         b"Host: localhost\r\nAuthorization: Bearer " +
+                         (name * 3).encode() + b"\r\nContent-Type: "
+                         b"application/json\r\nContent-Length: 2\r\n\r\n{}")
+            peers.append(peer)
+        return peers
+
+    def plan_all_at_once(self, body):
+        """Returns the statuses of the tenants' calls and the peak in MiB."""
+        self.write("large.json", body)
+        statuses = []
+
+        def ask(name):
+            statuses.append(self.ask("POST", "/v1/plans", "@large.json",
+                                     token=name * 3)[0])
+
+        threads = [threading.Thread(target=ask, args=(name,))
+                   for name in self.TENANTS[:4]]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        pid = self.coordinator.process.pid
+        with open(f"/proc/{pid}/status", encoding="ascii") as file:
+            peak_kib = int(re.search(r"VmHWM:\s+(\d+)", file.read())[1])
+        return statuses, peak_kib >> 10
+
+    def test_large_bodies_of_several_tenants_take_bounded_memory(self):
+        """Those that wait to be parsed take no more than their bytes."""
+        keys = ",".join(f'"{i}":""' for i in range(1_000_000))
+        statuses, peak = self.plan_all_at_once(
+            '{"planner_options":{' + keys + "}}")
+        self.assertEqual(statuses, [400] * 4)
+        self.assertLess(peak, 160)
+        statuses, peak = self.plan_all_at_once(
+            '{"cluster":{"nodes":[' + "{}," * 5_000_000 + "{}]}}")
+        self.assertEqual(statuses, [429] * 4)
+        self.assertLess(peak, 235)
+
+    def test_calls_of_a_few_tenants_that_wait_keep_nobody_out(self):
+        self.allow_open_files(6000)
+        job = {"job_id": "a", "request": self.plan_request()}
+        for name in self.TENANTS:
+            self.assertEqual(
+                self.ask("POST", "/v1/jobs", job, token=name * 3)[0], 200)
+        first, *others = self.TENANTS
+        peers = self.wait_as(first, 520)
+        # Some are beyond its part, whichever the server took last.
+        poll = select.poll()
+        for peer in peers:
+            poll.register(peer, select.POLLIN)
+        by_fd = {peer.fileno(): peer for peer in peers}
+        refused = by_fd[poll.poll(20_000)[0][0]]
+        answer = http.client.HTTPResponse(refused)
+        answer.begin()
+        self.assertEqual((answer.status, answer.headers["Retry-After"]),
+                         (429, "5"))
+        error = json.loads(answer.read())["error"]
+        self.assertEqual(error["status"], "RESOURCE_EXHAUSTED")
+        self.assertIn(f"tenant {first} has 512 requests under way",
+                      error["message"])
+        for name in others:
+            self.wait_as(name, 512)
+        started = time.time()
+        self.assertEqual(self.ask("GET", "/v1/jobs", token=ALICE)[0], 200)
+        self.assertLess(time.time() - started, 10)
+        # Those that waited longest have their answers.
+        answers = []
+        for peer in peers[:20]:
+            if peer is not refused:
+                answer = http.client.HTTPResponse(peer)
+                answer.begin()
+                answers.append((answer.status, json.loads(answer.read())))
+        self.assertTrue(
+            {(200, "QUEUED"), (200, "RUNNING")} &
+            {(status, body.get("state")) for status, body in answers}, answers)
 
 
 class SecuredTest(RestTest):

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <string>
@@ -25,18 +26,21 @@ using ::testing::StartsWith;
 class ApiServerTest : public ::testing::Test {
  protected:
   using Handle = std::function<void(ApiRequest, ApiReply)>;
-  void Start(Handle handle) {
+  void Start(Handle handle, HoldAnswer hold_answer = nullptr) {
     auto server = ApiServer::Start(
         "127.0.0.1:0",
-        {.max_body_bytes = 1000,
+        {.max_connections = max_connections_,
+         .max_body_bytes = 1000,
          .max_account_bytes = 3000,
          .max_bodies_bytes = 5000},
         {.admit = Admit,
          .handle = std::move(handle),
-         .refuse = [](int status, const std::string& why) {
-           return HttpResponse{.status = status,
-                               .body = absl::StrCat("<", why, ">")};
-         }});
+         .refuse =
+             [](int status, const std::string& why) {
+               return HttpResponse{.status = status,
+                                   .body = absl::StrCat("<", why, ">")};
+             },
+         .hold_answer = std::move(hold_answer)});
     ASSERT_THAT(server, IsOk());
     server_ = *std::move(server);
   }
@@ -101,6 +105,7 @@ class ApiServerTest : public ::testing::Test {
     }
   }
 
+  int max_connections_ = 1000;
   std::unique_ptr<ApiServer> server_;
 };
 
@@ -131,10 +136,15 @@ class WaitingCalls {
     waiting_.push_back(std::move(reply));
     changed_.notify_all();
   }
+  void WaitFor(size_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return waiting_.size() == count; });
+  }
   void ReplyToAll(size_t count, const std::string& body) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return waiting_.size() == count; });
     for (const ApiReply& reply : waiting_) reply({.body = body});
+    waiting_.clear();
   }
 
  private:
@@ -173,6 +183,41 @@ TEST_F(ApiServerTest, AnswersAreSentBeforeItEnds) {
   }
 }
 
+TEST_F(ApiServerTest, AnAccountHasAQuarterOfTheConnections) {
+  max_connections_ = 40;
+  WaitingCalls calls;
+  std::atomic<int> num_crowded = 0;
+  Start([&](ApiRequest request, ApiReply reply) {
+    if (request.is_crowded) ++num_crowded;
+    if (request.body == "now") return reply({.body = "at once"});
+    calls.Hold(std::move(reply));
+  });
+  std::vector<int> sockets;
+  const auto wait_as = [&](const std::string& caller) {
+    for (int i = 0; i < 10; ++i) {
+      sockets.push_back(Connect());
+      SendTo(sockets.back(), Post("x", caller));
+    }
+    calls.WaitFor(sockets.size());
+  };
+  wait_as("one");
+  const std::string refused = Ask(Post("now", "one"));
+  EXPECT_THAT(refused, StartsWith("HTTP/1.1 429 "));
+  EXPECT_THAT(refused, HasSubstr("<Bearer one has 10 requests under way, a "
+                                 "quarter of the 40 connections"));
+  EXPECT_THAT(Ask(Post("now", "two")), HasSubstr("at once"));
+  wait_as("two");
+  wait_as("three");
+  EXPECT_EQ(num_crowded, 0);
+  EXPECT_THAT(Ask(Post("now", "four")), HasSubstr("at once"));
+  EXPECT_EQ(num_crowded, 1);
+  calls.ReplyToAll(sockets.size(), "late");
+  for (const int socket_fd : sockets) {
+    EXPECT_THAT(ReadAll(socket_fd), HasSubstr("late"));
+  }
+  AskUntil(Post("now", "one"), "at once");
+}
+
 TEST_F(ApiServerTest, AClosedConnectionIsNoticed) {
   std::mutex mutex;
   std::condition_variable changed;
@@ -192,6 +237,48 @@ TEST_F(ApiServerTest, AClosedConnectionIsNoticed) {
   close(socket_fd);
   while (!is_gone()) std::this_thread::yield();
   waiting({.body = "nobody reads this"});
+}
+
+TEST_F(ApiServerTest, AnswersCountUntilTheyAreTaken) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  int64_t held_bytes = 0;
+  std::function<void()> end;
+  const std::string large(16 << 20, 'x');
+  Start(
+      [&](ApiRequest request, const ApiReply& reply) {
+        reply({.body = request.body == "large" ? large : "small"});
+      },
+      [&](int64_t bytes,
+          std::function<void()> end_it) -> std::shared_ptr<void> {
+        const std::lock_guard lock(mutex);
+        held_bytes += bytes;
+        end = std::move(end_it);
+        changed.notify_all();
+        return {nullptr, [&, bytes](void*) {
+                  const std::lock_guard dropping(mutex);
+                  held_bytes -= bytes;
+                  changed.notify_all();
+                }};
+      });
+  const auto wait_for = [&](int64_t bytes) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return held_bytes == bytes; });
+  };
+  EXPECT_THAT(Ask(Post("x")), HasSubstr("small"));
+  wait_for(0);
+  // Nobody reads it until it is ended.
+  const int socket_fd = Connect();
+  SendTo(socket_fd, Post("large"));
+  wait_for(static_cast<int64_t>(large.size()));
+  {
+    const std::lock_guard lock(mutex);
+    end();
+  }
+  wait_for(0);
+  EXPECT_LT(ReadAll(socket_fd).size(), large.size());
+  EXPECT_THAT(Ask(Post("large")), HasSubstr(large));
+  wait_for(0);
 }
 
 TEST_F(ApiServerTest, LargeBodiesAreRefused) {

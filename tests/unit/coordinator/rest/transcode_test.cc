@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "common/wire/error_details.h"
 #include "tangram/v1/job_service.pb.h"
 #include "tests/testing/status_matchers.h"
@@ -18,6 +19,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
+using ::testing::StartsWith;
 
 class TranscodeTest : public ::testing::Test {
  protected:
@@ -43,6 +45,53 @@ class TranscodeTest : public ::testing::Test {
 
   const std::vector<HttpRule> rules_ = *ParseHttpRules(HttpRulesText());
 };
+
+TEST_F(TranscodeTest, ErrorsOfBodiesNameTheField) {
+  const auto error = [this](const char* body) {
+    const absl::Status status =
+        Request({.method = "POST", .path = "/v1/jobs", .body = body}).status();
+    EXPECT_NE(SerializedDetails(status), "") << body;
+    return std::string(status.message());
+  };
+  EXPECT_THAT(error(R"({"request":{"training":{"globalBatchSize":"x"}}})"),
+              StartsWith("request.training.global_batch_size: invalid"));
+  EXPECT_THAT(error(R"({"priority":"x"})"), StartsWith("priority: invalid"));
+  EXPECT_THAT(error(R"({"colour":1})"), StartsWith("colour: Cannot find"));
+  EXPECT_THAT(error("[]"), StartsWith("body: Root element"));
+  EXPECT_THAT(error("{"), StartsWith("body: Unexpected end"));
+  EXPECT_THAT(error("{\"job_id\":\"\xff\"}"), StartsWith("body: Encountered"));
+}
+
+TEST_F(TranscodeTest, ObjectsHaveAThousandMembersAtMost) {
+  const auto plan = [](const std::string& key, int count) {
+    std::string body = R"({"planner_options":{)";
+    for (int i = 0; i < count; ++i) {
+      absl::StrAppend(&body, i > 0 ? "," : "", key, i, R"(":"a:\":\\")");
+    }
+    return ApiRequest{
+        .method = "POST", .path = "/v1/plans", .body = body + "}}"};
+  };
+  EXPECT_EQ(Read<v1::PlanRequest>(plan("\"k", 1000)).planner_options_size(),
+            1000);
+  ExpectBad(plan("\"k", 1001),
+            "body: an object with too many members; expected at most 1000");
+  // Lists and texts may have more.
+  std::string nodes;
+  for (int i = 0; i < 2000; ++i) nodes += R"({"names":["::"],"group":1},)";
+  EXPECT_EQ(
+      Read<v1::PlanRequest>(
+          {.method = "POST",
+           .path = "/v1/plans",
+           .body = absl::StrCat(R"({"model":{"name":")", std::string(2000, ':'),
+                                R"("},"cluster":{"nodes":[)", nodes, "{}]}}")})
+          .cluster()
+          .nodes_size(),
+      2001);
+  std::string quoted = "{";
+  for (int i = 0; i < 1001; ++i) absl::StrAppend(&quoted, "'\"':'\"',");
+  ExpectBad({.method = "POST", .path = "/v1/plans", .body = quoted + "}"},
+            "too many members");
+}
 
 TEST_F(TranscodeTest, BodyPathAndQueryAreOneRequest) {
   const auto submit = Read<v1::SubmitJobRequest>(

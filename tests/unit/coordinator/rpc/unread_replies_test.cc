@@ -35,6 +35,27 @@ TEST_F(UnreadRepliesTest, TheSlowestEndUntilTheRestFits) {
   EXPECT_THAT(ended_, ElementsAre("a"));
 }
 
+TEST_F(UnreadRepliesTest, HandlesCountLikeReplies) {
+  int num_ended = 0;
+  UnreadReplies replies(
+      100, [this] { return now_s_; }, [&] { ++num_ended; });
+  auto a = replies.Hold(60, [] {});
+  now_s_ += UnreadReplies::kLeastWaitS;
+  a.reset();
+  const auto b = replies.Hold(60, [] {});
+  EXPECT_EQ(num_ended, 0);
+  now_s_ += UnreadReplies::kLeastWaitS;
+  const auto c = replies.Hold(60, [] {});
+  EXPECT_EQ(num_ended, 1);
+}
+
+TEST_F(UnreadRepliesTest, ZeroIsNoLimit) {
+  UnreadReplies replies(0, [this] { return now_s_; });
+  const auto a = replies.Hold(60, [] { FAIL(); });
+  now_s_ += UnreadReplies::kLeastWaitS;
+  const auto b = replies.Hold(60, [] { FAIL(); });
+}
+
 TEST_F(UnreadRepliesTest, NoneEndsThatHasHardlyWaited) {
   UnreadReplies::Reply a(replies_), b(replies_), c(replies_);
   Hold(a, 80, "a");
