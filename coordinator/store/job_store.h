@@ -292,7 +292,8 @@ class JobStore {
   //
   // The time is that of a clock kept in the database, which follows the true
   // one, but never goes back, and by at most kMaxForgetStepS forward with each
-  // call. So a clock that jumps years ahead deletes nothing for days.
+  // call, or the true time if that is earlier. So a clock that jumps years
+  // ahead, or began there, deletes nothing for days.
   virtual absl::StatusOr<int> Forget(double age_s, int limit) = 0;
 };
 

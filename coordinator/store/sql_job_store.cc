@@ -89,8 +89,9 @@ class SqlJobStore : public JobStore {
     TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
     TANGRAM_RETURN_IF_ERROR(RepairJobs(*database_, now_s, tell_));
     if (database_->dialect().is_shared) return absl::OkStatus();
-    const absl::Status ended = EndLeases();
-    // On a full disk, the leases end by themselves.
+    has_old_leases_ = true;
+    const absl::Status ended = EndOldLeases();
+    // On a full disk, jobs are taken once there is room.
     return absl::IsResourceExhausted(ended) ? absl::OkStatus() : ended;
   }
 
@@ -257,6 +258,7 @@ class SqlJobStore : public JobStore {
                                            double lease_s, double left_s,
                                            int max_of_key) override {
     const MutexLock lock(mutex_);
+    TANGRAM_RETURN_IF_ERROR(EndOldLeases());
     TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
     const bool is_last = database_->dialect().is_shared && left_s > 0;
     std::vector<SqlValue> values = {
@@ -434,21 +436,26 @@ class SqlJobStore : public JobStore {
           absl::StrCat("the clock has jumped, or no coordinator ran for long: ",
                        static_cast<int64_t>(now_s - clock_s), " s"));
     }
-    TANGRAM_ASSIGN_OR_RETURN(
-        const int num_deleted,
-        ForgetJobs(*database_, clock_s, now_s, age_s, limit, tell_));
+    // The clock of a database that was made in a false future is ahead.
+    TANGRAM_ASSIGN_OR_RETURN(const int num_deleted,
+                             ForgetJobs(*database_, std::min(clock_s, now_s),
+                                        now_s, age_s, limit, tell_));
     if (num_deleted > 0) TANGRAM_RETURN_IF_ERROR(clock_.Keep(*database_));
     return num_deleted;
   }
 
  private:
-  // Ends the leases of the process before, and repairs the numbers of events.
-  absl::Status EndLeases() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  // Ends the leases of the process before, and repairs the numbers of events,
+  // unless that is done. This one takes no job before.
+  absl::Status EndOldLeases() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (!has_old_leases_) return absl::OkStatus();
+    TANGRAM_RETURN_IF_ERROR(database_->Run(
+        "UPDATE jobs SET last_event = (SELECT COALESCE(MAX(number), 0) FROM "
+        "events WHERE job_id = id) WHERE state IN (0, 1)"));
     TANGRAM_RETURN_IF_ERROR(
         database_->Run("UPDATE jobs SET lease_until_s = 0 WHERE state = 1"));
-    return database_->Run(
-        "UPDATE jobs SET last_event = (SELECT COALESCE(MAX(number), 0) FROM "
-        "events WHERE job_id = id) WHERE state IN (0, 1)");
+    has_old_leases_ = false;
+    return absl::OkStatus();
   }
 
   const char* for_update() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -528,6 +535,8 @@ class SqlJobStore : public JobStore {
   Mutex mutex_;
   const std::unique_ptr<SqlDatabase> database_ ABSL_PT_GUARDED_BY(mutex_);
   const std::function<double()> now_s_;
+  // Of the process before, in a database that is not shared.
+  bool has_old_leases_ ABSL_GUARDED_BY(mutex_) = false;
   JobClock clock_ ABSL_GUARDED_BY(mutex_);
   SparseWarning damaged_{"a stored job is damaged"};
   SparseWarning late_{"old jobs are deleted later"};

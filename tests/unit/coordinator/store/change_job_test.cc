@@ -464,5 +464,15 @@ TEST_P(JobSettingsTest, AClockThatJumpsDeletesNothingForDays) {
   EXPECT_EQ(Get("a").state, JobState::kSucceeded);
 }
 
+TEST_P(JobSettingsTest, AClockThatBeganInTheFutureDeletesNothing) {
+  now_s_ += 10 * 365 * 86400.;
+  LetTheClockCatchUp();  // There is no job yet.
+  now_s_ = 1000;
+  Submit({.id = "a"});
+  End();
+  ASSERT_THAT(store_->Forget(30 * 86400., 10), IsOkAndHolds(0));
+  EXPECT_EQ(Get("a").state, JobState::kSucceeded);
+}
+
 }  // namespace
 }  // namespace tangram
