@@ -40,12 +40,14 @@ absl::Status CheckDegrees(const StageParallelism& p, int max_gpus) {
                  {"parallelism.dp_degree", p.dp_degree},
                  {"parallelism.ep_degree", p.ep_degree},
                  {"parallelism.tp_y_degree", p.tp_y_degree}};
-  const std::string gpus =
-      absl::StrCat("the ", max_gpus, " GPUs that the stage may use");
+  // Searches check many plans, so texts are made for errors alone.
+  const auto gpus = [max_gpus] {
+    return absl::StrCat("the ", max_gpus, " GPUs that the stage may use");
+  };
   for (const auto& degree : degrees) {
     if (degree.value < 1 || degree.value > max_gpus) {
       return FieldError(degree.name, degree.value,
-                        absl::StrCat("a positive integer, at most ", gpus));
+                        absl::StrCat("a positive integer, at most ", gpus()));
     }
   }
   // Each is less than 2^31, so the product of two does not overflow.
@@ -54,7 +56,7 @@ absl::Status CheckDegrees(const StageParallelism& p, int max_gpus) {
     return FieldError("parallelism",
                       absl::StrFormat("tp %d x cp %d x dp %d", p.tp_degree,
                                       p.cp_degree, p.dp_degree),
-                      absl::StrCat("at most ", gpus));
+                      absl::StrCat("at most ", gpus()));
   }
   if (p.zero_stage >= 0 && p.zero_stage <= 3) return absl::OkStatus();
   return FieldError("parallelism.zero_stage", p.zero_stage, "0, 1, 2 or 3");
@@ -183,17 +185,19 @@ absl::Status StageRules::CheckCover(
   for (int i = 0; i < num_stages; ++i) {
     const OperatorCut begin = stage(i).begin;
     const OperatorCut end = stage(i).end;
-    const std::string field = absl::StrCat("stages[", i, "].plan");
-    TANGRAM_RETURN_IF_ERROR(CheckCut(begin, field + ".begin"));
-    TANGRAM_RETURN_IF_ERROR(CheckCut(end, field + ".end"));
+    const auto field = [i](absl::string_view name) {
+      return absl::StrCat("stages[", i, "].plan.", name);
+    };
+    TANGRAM_RETURN_IF_ERROR(CheckCut(begin, [&] { return field("begin"); }));
+    TANGRAM_RETURN_IF_ERROR(CheckCut(end, [&] { return field("end"); }));
     if (begin != covered) {
       const char* why = begin < covered ? "the stages overlap"
                                         : "no stage runs what is between";
-      return FieldError(field + ".begin", CutText(begin),
+      return FieldError(field("begin"), CutText(begin),
                         absl::StrCat(CutText(covered), " (", why, ")"));
     }
     if (end <= begin) {
-      return FieldError(field + ".end", CutText(end),
+      return FieldError(field("end"), CutText(end),
                         absl::StrCat("a cut after ", CutText(begin),
                                      " (the stage is empty)"));
     }
@@ -207,11 +211,11 @@ absl::Status StageRules::CheckCover(
 }
 
 // The end of layer l is {l + 1, 0}, so the last cut is {number of layers, 0}.
-absl::Status StageRules::CheckCut(OperatorCut cut,
-                                  absl::string_view field) const {
+absl::Status StageRules::CheckCut(
+    OperatorCut cut, absl::FunctionRef<std::string()> field) const {
   const int num_layers = run_ends_.empty() ? 0 : run_ends_.back();
   if (cut.layer < 0 || cut.layer > num_layers) {
-    return FieldError(field, CutText(cut),
+    return FieldError(field(), CutText(cut),
                       absl::StrCat("a layer from 0 to ", num_layers));
   }
   const int num_ops =
@@ -219,7 +223,7 @@ absl::Status StageRules::CheckCut(OperatorCut cut,
           ? static_cast<int>(OperatorsOf(runs_[RunOf(cut.layer)].layer).size())
           : 1;
   if (cut.op >= 0 && cut.op < num_ops) return absl::OkStatus();
-  return FieldError(field, CutText(cut),
+  return FieldError(field(), CutText(cut),
                     absl::StrCat("an operator from 0 to ", num_ops - 1));
 }
 
@@ -322,10 +326,12 @@ absl::Status StageRules::CheckRecompute(const StagePlan& stage) const {
   int layer = stage.begin.layer;
   for (size_t r = 0; r < stage.recompute.size(); ++r) {
     const RecomputeRun& run = stage.recompute[r];
-    const std::string field = absl::StrCat("recompute[", r, "]");
+    const auto field = [r](absl::string_view name) {
+      return absl::StrCat("recompute[", r, "].", name);
+    };
     if (run.num_layers < 1 || run.num_layers > end - layer) {
       return FieldError(
-          field + ".num_layers", run.num_layers,
+          field("num_layers"), run.num_layers,
           absl::StrCat("a positive integer, at most the ", end - layer,
                        " layers that are left of the stage"));
     }
@@ -335,7 +341,7 @@ absl::Status StageRules::CheckRecompute(const StagePlan& stage) const {
           const size_t num_ops = OperatorsOf(spec).size();
           if (ops >> num_ops == 0) return absl::OkStatus();
           return FieldError(
-              field + ".mask", absl::StrFormat("%#x", run.mask),
+              field("mask"), absl::StrFormat("%#x", run.mask),
               absl::StrFormat("bits below %d only, the number of operators of "
                               "layer %d",
                               num_ops, index));

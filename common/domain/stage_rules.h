@@ -2,6 +2,7 @@
 #define TANGRAM_COMMON_DOMAIN_STAGE_RULES_H_
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -73,7 +74,9 @@ class StageRules {
   absl::Status CheckStage(const StagePlan& stage, const StageSite& site) const;
 
  private:
-  absl::Status CheckCut(OperatorCut cut, absl::string_view field) const;
+  // `field` names the cut in an error.
+  absl::Status CheckCut(OperatorCut cut,
+                        absl::FunctionRef<std::string()> field) const;
   absl::Status CheckSplits(const StagePlan& stage, const StageSite& site) const;
   absl::Status CheckSequence(const StageParallelism& parallelism,
                              const StageSite& site) const;

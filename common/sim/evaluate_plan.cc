@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -217,10 +218,16 @@ absl::Status Finish(StageEstimator& estimator, const PipelinePlan& plan,
   return CheckTotalsFinite(evaluation);
 }
 
+bool Fits(const StageEvaluation& figures) {
+  return figures.peak_bytes <= figures.capacity_bytes &&
+         figures.host_bytes <= figures.host_capacity_bytes;
+}
+
 // Adds what `figures` of stage `s` exceed. `whose` follows the GPU.
 void AddViolations(const StageEvaluation& figures, int s,
                    absl::string_view whose,
                    std::vector<Violation>& violations) {
+  if (Fits(figures)) return;
   const auto check = [&](double needed, double capacity,
                          absl::string_view where) {
     if (needed <= capacity) return;
@@ -245,6 +252,9 @@ std::vector<StageTimes> EstimateStages(StageEstimator& estimator,
                                        StopPoll& poll, Evaluation& evaluation) {
   std::vector<StageCost> costs;
   std::vector<StageTimes> times;
+  costs.reserve(plan.num_stages());
+  times.reserve(plan.num_stages());
+  evaluation.stages.reserve(plan.num_stages());
   for (int s = 0; s < plan.num_stages(); ++s) {
     if (poll.After(std::ssize(estimator.runs()))) return {};
     const PlacedStage& stage = plan.stages[s];
@@ -387,7 +397,8 @@ absl::StatusOr<std::optional<Evaluation>> EvaluateWithin(
   if (poll.stopped()) return absl::CancelledError("evaluation stopped");
   TANGRAM_RETURN_IF_ERROR(CheckStagesFinite(evaluation.stages));
   if (LeastSeconds(shape, evaluation.stages) > limit_s ||
-      !ViolationsOf(evaluation.stages, plan.num_devices()).empty()) {
+      !absl::c_all_of(
+          absl::MakeSpan(evaluation.stages).first(plan.num_devices()), Fits)) {
     return std::nullopt;
   }
   const PipelineRun run =

@@ -4,7 +4,8 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/strings/str_join.h"
 #include "common/base/infinity.h"
 #include "coordinator/planners/anneal/candidate_judge.h"
 #include "coordinator/planners/anneal/draw.h"
@@ -40,7 +41,8 @@ class Annealer {
       : problem_(problem),
         options_(options),
         judge_(judge),
-        draw_(options.seed) {}
+        draw_(options.seed),
+        cuts_(CutListsOf(problem.request.model)) {}
 
   absl::StatusOr<Annealed> Run(JudgedPlan start) {
     const int num_played = judge_.num_played();
@@ -65,16 +67,19 @@ class Annealer {
   }
 
  private:
+  // Names of moves, in order. Most steps do not need them as a text.
+  using Names = absl::InlinedVector<const char*, 8>;
+
   // Applies a drawn move to `plan` and notes its name.
   bool Change(absl::Span<const Move> moves, const JudgedPlan& from,
-              PipelinePlan& plan, std::string& names) {
+              PipelinePlan& plan, Names& names) {
     const Move& move = DrawMove(moves, draw_);
-    absl::StrAppend(&names, names.empty() ? "" : ", ", move.name);
-    return move.change({problem_, from.evaluation, draw_}, plan);
+    names.push_back(move.name);
+    return move.change({problem_, from.evaluation, draw_, cuts_}, plan);
   }
 
   // Applies one large move, or several.
-  bool ChangeMuch(PipelinePlan& plan, std::string& names) {
+  bool ChangeMuch(PipelinePlan& plan, Names& names) {
     do {
       const int list = draw_.Below(problem_.changes_schedule ? 5 : 4);
       const absl::Span<const Move> moves = list < 2    ? GpuMoves()
@@ -91,8 +96,8 @@ class Annealer {
     const double now_s = current_.evaluation.iteration_time_s;
     const double limit_s =
         now_s * (1 - temperature * std::log(draw_.Fraction()));
-    PipelinePlan plan = current_.plan;
-    std::string names;
+    PipelinePlan& plan = changed_ = current_.plan;
+    Names names;
     const bool is_large = draw_.OneIn(kLargeOneIn);
     const bool is_changed = is_large
                                 ? ChangeMuch(plan, names)
@@ -128,8 +133,8 @@ class Annealer {
       if (found_.num_steps >= last_step) return;
       ++found_.num_steps;
       ++fruitless;
-      PipelinePlan plan = judged.plan;
-      std::string names;
+      PipelinePlan& plan = suited_ = judged.plan;
+      Names names;
       if (!Change(SmallMoves(), judged, plan, names)) continue;
       const double now_s = judged.evaluation.iteration_time_s;
       std::optional<JudgedPlan> better = judge_.JudgeUnfitted(plan, now_s);
@@ -139,11 +144,11 @@ class Annealer {
     }
   }
 
-  void NoteBest(const std::string& names) {
+  void NoteBest(const Names& names) {
     const double now_s = current_.evaluation.iteration_time_s;
     const double best_s = found_.best.evaluation.iteration_time_s;
     if (now_s >= best_s) return;
-    found_.gains_s[names] += best_s - now_s;
+    found_.gains_s[absl::StrJoin(names, ", ")] += best_s - now_s;
     found_.best = current_;
   }
 
@@ -151,7 +156,11 @@ class Annealer {
   const AnnealOptions& options_;
   CandidateJudge& judge_;
   Draw draw_;
+  const CutLists cuts_;
   JudgedPlan current_;
+  // Copies that moves change. Their memory is used again.
+  PipelinePlan changed_;
+  PipelinePlan suited_;
   Annealed found_;
 };
 

@@ -117,6 +117,7 @@ bool CandidateJudge::IsRunnable(const PipelinePlan& plan) const {
 
 bool CandidateJudge::MayRunOn(const PipelinePlan& plan) const {
   const PipelineRules& rules = problem_.rules;
+  if (!rules.accepts_gpus && !rules.why_not_device) return true;
   std::set<GpuId> gpus;
   std::set<int> nodes;
   for (const PlacedStage& stage : plan.stages) {

@@ -1,6 +1,9 @@
 #ifndef TANGRAM_COORDINATOR_PLANNERS_ANNEAL_MOVES_H_
 #define TANGRAM_COORDINATOR_PLANNERS_ANNEAL_MOVES_H_
 
+#include <array>
+#include <vector>
+
 #include "absl/types/span.h"
 #include "common/domain/pipeline_plan.h"
 #include "common/sim/evaluate_plan.h"
@@ -11,10 +14,15 @@
 // the judge does.
 namespace tangram::anneal {
 
+// Where stages may end, by Runtime::Cuts (CutsOf).
+using CutLists = std::array<std::vector<OperatorCut>, 3>;
+CutLists CutListsOf(const ModelSpec& model);
+
 struct MoveContext {
   const AnnealProblem& problem;
   const Evaluation& now;  // The plan before the first of several moves.
   Draw& draw;
+  const CutLists& cuts;  // Of the model.
 };
 
 struct Move {

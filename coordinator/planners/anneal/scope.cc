@@ -8,6 +8,14 @@
 
 namespace tangram::anneal {
 
+CutLists CutListsOf(const ModelSpec& model) {
+  CutLists lists;
+  for (size_t cuts = 0; cuts < lists.size(); ++cuts) {
+    lists[cuts] = CutsOf(model, static_cast<Runtime::Cuts>(cuts));
+  }
+  return lists;
+}
+
 const Move& DrawMove(absl::Span<const Move> moves, Draw& draw) {
   int sum = 0;
   for (const Move& move : moves) sum += move.weight;

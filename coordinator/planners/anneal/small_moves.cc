@@ -31,13 +31,11 @@ int DrawGiver(const MoveContext& context, const PipelinePlan& plan) {
 }
 
 // Draws where stages may end, from coarse to as fine as the runtime allows.
-std::vector<OperatorCut> DrawCuts(const MoveContext& context) {
+const std::vector<OperatorCut>& DrawCuts(const MoveContext& context) {
   const Runtime* runtime = context.problem.rules.runtime;
   const Runtime::Cuts finest =
       runtime == nullptr ? Runtime::Cuts::kOperators : runtime->cuts;
-  const int cuts = context.draw.Below(static_cast<int>(finest) + 1);
-  return CutsOf(context.problem.request.model,
-                static_cast<Runtime::Cuts>(cuts));
+  return context.cuts[context.draw.Below(static_cast<int>(finest) + 1)];
 }
 
 // Moves all borders between two stages by as many cuts, so that the stages
@@ -50,7 +48,7 @@ bool MoveBorders(const MoveContext& context, PipelinePlan& plan) {
                             : draw.Below(plan.num_stages());
   taker = std::clamp(taker, 0, plan.num_stages() - 1);
   if (taker == giver) return false;
-  const std::vector<OperatorCut> cuts = DrawCuts(context);
+  const std::vector<OperatorCut>& cuts = DrawCuts(context);
   const int num_cuts = 1 + draw.Below(kMostCuts);
   const auto [first, last] = std::minmax(giver, taker);
   std::vector<OperatorCut> borders;

@@ -55,9 +55,9 @@ std::vector<OperatorCut> CutsBetween(const MoveContext& context,
       context.draw.OneIn(2) &&
       (runtime == nullptr || runtime->cuts != Runtime::Cuts::kLayers);
   std::vector<OperatorCut> between = {begin};
-  for (const OperatorCut cut :
-       CutsOf(context.problem.request.model,
-              fine ? Runtime::Cuts::kResiduals : Runtime::Cuts::kLayers)) {
+  const Runtime::Cuts kind =
+      fine ? Runtime::Cuts::kResiduals : Runtime::Cuts::kLayers;
+  for (const OperatorCut cut : context.cuts[static_cast<size_t>(kind)]) {
     if (begin < cut && cut < end) between.push_back(cut);
   }
   between.push_back(end);
