@@ -74,6 +74,7 @@ TEST(AnnealTest, EveryMoveLeadsToPlansThatTheJudgeReads) {
   const PipelinePlan start = PlanOf(kBalanced);
   const Evaluation now =
       *EvaluatePlan(request.model, request.cluster, request.training, start);
+  const CutLists cuts = CutListsOf(request.model);
   for (const auto moves :
        {SmallMoves(), StageMoves(), GpuMoves(), ScheduleMoves()}) {
     for (const Move& move : moves) {
@@ -82,7 +83,7 @@ TEST(AnnealTest, EveryMoveLeadsToPlansThatTheJudgeReads) {
       int num_legal = 0;
       for (int i = 0; i < 200; ++i) {
         PipelinePlan plan = start;
-        if (!move.change({problem, now, draw}, plan)) continue;
+        if (!move.change({problem, now, draw, cuts}, plan)) continue;
         const auto judged = EvaluatePlan(request.model, request.cluster,
                                          request.training, plan);
         EXPECT_TRUE(judged.ok() || absl::IsInvalidArgument(judged.status()));
