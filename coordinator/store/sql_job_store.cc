@@ -535,7 +535,7 @@ class SqlJobStore : public JobStore {
   Mutex mutex_;
   const std::unique_ptr<SqlDatabase> database_ ABSL_PT_GUARDED_BY(mutex_);
   const std::function<double()> now_s_;
-  // Of the process before, in a database that is not shared.
+  // A database that is not shared may have leases of the process before.
   bool has_old_leases_ ABSL_GUARDED_BY(mutex_) = false;
   JobClock clock_ ABSL_GUARDED_BY(mutex_);
   SparseWarning damaged_{"a stored job is damaged"};

@@ -22,7 +22,7 @@ struct MoveContext {
   const AnnealProblem& problem;
   const Evaluation& now;  // The plan before the first of several moves.
   Draw& draw;
-  const CutLists& cuts;  // Of the model.
+  const CutLists& cuts;  // Those of the model.
 };
 
 struct Move {
