@@ -124,7 +124,7 @@ MUTATIONS = [
              "WHERE sequence = ?1 AND finished_s = ?2", "WHERE sequence = ?1 AND ?2 = ?2",
              "store_test", "*AnEventOfAnEarlierEnd*/sqlite"),
     Mutation("refused calls fill the record", "coordinator/rpc/refused_calls.cc",
-             "if (!IsRefusal(call.code)) {", "if (true) {",
+             "if (!IsRefusal(call.code)) {", "if (!IsRefusal(call.code) || true) {",
              "coordinator_test", "RefusedCallsTest.*"),
     Mutation("an object may have any members", "coordinator/rest/transcode.cc",
              "++members.back() > kMaxMembers", "++members.back() > kMaxMembers * 100",
