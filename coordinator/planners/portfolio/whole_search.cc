@@ -162,10 +162,11 @@ absl::StatusOr<std::optional<PlanRequest>> OnItsIslands(
     if (((all.usable & ~used) >> island.id & 1) == 0) continue;
     narrower.constraints.exclude_islands.push_back(absl::StrCat(island.id));
   }
-  TANGRAM_ASSIGN_OR_RETURN(const IslandRules left,
-                           LimitIslands(narrower, rules, islands));
-  // The number of an island may be the name of another one's group.
-  if (left.usable == all.usable || (used & ~left.usable) != 0) {
+  const absl::StatusOr<IslandRules> left =
+      LimitIslands(narrower, rules, islands);
+  // The number of an island may be the name of the group of others, which then
+  // are excluded too, perhaps all.
+  if (!left.ok() || left->usable == all.usable || (used & ~left->usable) != 0) {
     return std::nullopt;
   }
   return narrower;
