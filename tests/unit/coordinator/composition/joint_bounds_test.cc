@@ -85,7 +85,7 @@ TEST(JointBoundsTest, AreBelowAllPipelinesAndCloseToTheBest) {
   double sum_of_shares = 0;
   int num_shares = 0;
   for (uint32_t seed = 0; seed < 60; ++seed) {
-    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
     const BoundedInstance instance = RandomBounded(seed);
     const ComposeProblem& problem = instance.problem;
     const uint32_t all = 0b1111;
