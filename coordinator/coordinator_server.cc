@@ -10,12 +10,12 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <random>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/http/http_server.h"
@@ -101,10 +101,6 @@ constexpr size_t kKeptTraces = 16;
 // take. With less, one peer could keep the others from sending theirs.
 constexpr int64_t kLeastReceivedBytes = int64_t{4} * kMaxMessageBytes;
 constexpr int64_t kReceivedProbesBytes = 16 << 20;
-
-std::string NameOfCode(const absl::Status& status) {
-  return absl::AsciiStrToLower(absl::StatusCodeToString(status.code()));
-}
 
 // Returns a name that no other process has or had.
 std::string OwnerName() {
@@ -362,10 +358,8 @@ class Server : public CoordinatorServer {
 
  private:
   std::shared_ptr<grpc::AuthMetadataProcessor> Gate() {
-    return CreateCallGate(*authenticator_, [this](absl::string_view path,
-                                                  const absl::Status& why) {
-      Record({.method = std::string(path), .code = NameOfCode(why)});
-    });
+    return CreateCallGate(*authenticator_,
+                          std::bind_front(&Server::Record, this));
   }
 
   void InterceptCalls(grpc::ServerBuilder& builder) {
@@ -434,7 +428,7 @@ class Server : public CoordinatorServer {
                 {.jobs = *state_.jobs,
                  .status = status_,
                  .authenticator = *authenticator_,
-                 .on_call = [this](const AuditedCall& call) { Record(call); },
+                 .on_call = std::bind_front(&Server::Record, this),
                  .only_as_this_machine = IsLoopback(options.http_listen)})));
     return absl::OkStatus();
   }
@@ -451,13 +445,7 @@ class Server : public CoordinatorServer {
              .key_file = options.tls.key_file,
              .only_as_this_machine =
                  options.auth.IsOpen() && IsLoopback(options.rest_listen),
-             .on_refused =
-                 [this](const std::string& method, const std::string& peer,
-                        const absl::Status& why) {
-                   Record({.method = method,
-                           .peer = peer,
-                           .code = NameOfCode(why)});
-                 },
+             .on_refused = std::bind_front(&Server::Record, this),
              .hold_answer = std::bind_front(&UnreadReplies::Hold, &replies_)},
             server_->InProcessChannel(arguments), *authenticator_));
     return absl::OkStatus();

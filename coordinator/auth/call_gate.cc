@@ -7,7 +7,9 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/ascii.h"
 #include "common/wire/grpc_status.h"
 
 namespace tangram {
@@ -39,7 +41,7 @@ std::vector<std::string> CertificateNames(const grpc::AuthContext& context) {
 
 class CallGate : public grpc::AuthMetadataProcessor {
  public:
-  CallGate(Authenticator& authenticator, OnRefusedCall on_refused)
+  CallGate(Authenticator& authenticator, OnAuditedCall on_refused)
       : authenticator_(authenticator), on_refused_(std::move(on_refused)) {}
 
   // Not blocking, because a check takes microseconds.
@@ -49,24 +51,40 @@ class CallGate : public grpc::AuthMetadataProcessor {
                        grpc::AuthContext* context, OutputMetadata*,
                        OutputMetadata*) override {
     const absl::string_view path = Find(metadata, ":path");
-    const absl::Status status =
-        CheckMayCall(authenticator_, path,
-                     {.authorization = Find(metadata, "authorization"),
-                      .certificate_names = CertificateNames(*context)});
-    if (!status.ok() && on_refused_) on_refused_(path, status);
+    const Credentials credentials{
+        .authorization = Find(metadata, "authorization"),
+        .certificate_names = CertificateNames(*context)};
+    const absl::Status status = CheckMayCall(authenticator_, path, credentials);
+    if (!status.ok() && on_refused_) {
+      on_refused_(AuditedRefusal(authenticator_, path, credentials, /*peer=*/"",
+                                 status));
+    }
     return ToGrpc(status);
   }
 
  private:
   Authenticator& authenticator_;
-  const OnRefusedCall on_refused_;
+  const OnAuditedCall on_refused_;
 };
 
 }  // namespace
 
 std::shared_ptr<grpc::AuthMetadataProcessor> CreateCallGate(
-    Authenticator& authenticator, OnRefusedCall on_refused) {
+    Authenticator& authenticator, OnAuditedCall on_refused) {
   return std::make_shared<CallGate>(authenticator, std::move(on_refused));
+}
+
+AuditedCall AuditedRefusal(Authenticator& authenticator, absl::string_view path,
+                           const Credentials& credentials,
+                           absl::string_view peer, const absl::Status& why) {
+  Caller caller = authenticator.Identify(credentials).value_or(Caller());
+  const std::vector<std::string>& names = credentials.certificate_names;
+  if (caller.name.empty() && !names.empty()) caller.name = names.front();
+  return {.method = std::string(path),
+          .caller = std::move(caller.name),
+          .tenant = std::move(caller.tenant),
+          .peer = std::string(peer),
+          .code = absl::AsciiStrToLower(absl::StatusCodeToString(why.code()))};
 }
 
 absl::StatusOr<Caller> CallerOf(Authenticator& authenticator,

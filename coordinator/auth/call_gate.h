@@ -1,13 +1,13 @@
 #ifndef TANGRAM_COORDINATOR_AUTH_CALL_GATE_H_
 #define TANGRAM_COORDINATOR_AUTH_CALL_GATE_H_
 
-#include <functional>
 #include <memory>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/obs/audit_log.h"
 #include "coordinator/auth/authenticator.h"
 
 namespace grpc {
@@ -17,15 +17,18 @@ class ServerContextBase;
 
 namespace tangram {
 
-// Told of each call that is refused: the path that the caller chose, which may
-// be anything, and why. Called from any thread.
-using OnRefusedCall =
-    std::function<void(absl::string_view path, const absl::Status& why)>;
-
 // Returns a processor that checks every call by CheckMayCall before its service
-// sees it. `authenticator` must outlive the server. `on_refused` may be null.
+// sees it. `authenticator` must outlive the server. `on_refused` is told of the
+// others, as AuditedRefusal; it may be null.
 std::shared_ptr<grpc::AuthMetadataProcessor> CreateCallGate(
-    Authenticator& authenticator, OnRefusedCall on_refused = nullptr);
+    Authenticator& authenticator, OnAuditedCall on_refused = nullptr);
+
+// Returns what the record says of a call that CheckMayCall has refused, `why`:
+// by whom, if the token is good or TLS has verified a certificate. The caller
+// chose the path, which may be anything. `peer` may be empty: not known.
+AuditedCall AuditedRefusal(Authenticator& authenticator, absl::string_view path,
+                           const Credentials& credentials,
+                           absl::string_view peer, const absl::Status& why);
 
 // Returns the caller of a call that has passed the gate.
 absl::StatusOr<Caller> CallerOf(Authenticator& authenticator,

@@ -151,12 +151,12 @@ class RestCall
     is_shortened_ = true;
     Cancel();
   }
-  // Whether the job must be asked for, by TakeOrder, instead of Reply.
+  // Whether the job must be asked for, by order(), instead of Reply.
   bool WasShortened(const grpc::Status& status) const {
     return is_shortened_ && !is_stopped_ &&
            status.error_code() == grpc::StatusCode::CANCELLED;
   }
-  RestOrder TakeOrder() { return std::move(order_); }
+  const RestOrder& order() const { return order_; }
   void Reply(const grpc::Status& status) { order_.reply(Answer(status)); }
 
   void OnReadDone(bool ok) override {
@@ -184,7 +184,9 @@ class RestCall
 
   const HttpRule& rule_;
   const AnswerMask mask_;
-  RestOrder order_;  // Its request asks for the job, if this waits for it.
+  // Its request asks for the job, if this waits for it. Unchanged once the call
+  // has started: IsGone reads it in another thread.
+  RestOrder order_;
   const std::function<void(RestCall*, const grpc::Status&)> on_done_;
   std::atomic<bool> is_stopped_ = false;
   std::atomic<bool> is_shortened_ = false;
@@ -328,7 +330,7 @@ class Gateway : public RestGateway {
         new RestCall(rule, std::move(order),
                      [this](RestCall* ended, const grpc::Status& status) {
                        if (ended->WasShortened(status)) {
-                         Begin(look_rule_, ended->TakeOrder());
+                         Begin(look_rule_, ended->order());
                        } else {
                          ended->Reply(status);
                        }
@@ -380,9 +382,13 @@ class Gateway : public RestGateway {
           "authorization: expected printable ASCII characters");
     }
     const std::string method = match.rule->grpc_method();
-    const absl::Status status = CheckMayCall(
-        authenticator_, method, {.authorization = request.authorization});
-    if (!status.ok()) options_.on_refused(method, request.peer, status);
+    const Credentials credentials{.authorization = request.authorization};
+    const absl::Status status =
+        CheckMayCall(authenticator_, method, credentials);
+    if (!status.ok()) {
+      options_.on_refused(AuditedRefusal(authenticator_, method, credentials,
+                                         request.peer, status));
+    }
     return status;
   }
 

@@ -1,13 +1,13 @@
 #ifndef TANGRAM_COORDINATOR_REST_REST_GATEWAY_H_
 #define TANGRAM_COORDINATOR_REST_REST_GATEWAY_H_
 
-#include <functional>
 #include <memory>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/http/api_server.h"
+#include "common/obs/audit_log.h"
 #include "common/security/tls_files.h"
 #include "coordinator/auth/authenticator.h"
 
@@ -25,12 +25,8 @@ struct RestGatewayOptions {
   // Whether the Host header must name this machine: nobody shows a token, so a
   // page of another site could ask.
   bool only_as_this_machine = false;
-  // Told of each call that is refused for its token, which no service sees: the
-  // method, the address of the caller as gRPC writes it, and why.
-  std::function<void(const std::string& method, const std::string& peer,
-                     const absl::Status& why)>
-      on_refused =
-          [](const std::string&, const std::string&, const absl::Status&) {};
+  // Told of each call that is refused for its token, which no service sees.
+  OnAuditedCall on_refused = [](const AuditedCall&) {};
   HoldAnswer hold_answer;  // As of ApiHandlers.
 };
 

@@ -54,6 +54,7 @@ constexpr int kMaxReadJobs = 5000;
 constexpr int kReadAtOnce = 100;
 // A tenant at its limit has a place again when a call or a job ends.
 constexpr double kBusyDelayS = 5;
+constexpr int kSubmitTries = 10;
 
 // Says what in a request differs from that of the job with its id.
 absl::Status OtherRequest(const std::string& name, const Job& kept,
@@ -90,7 +91,7 @@ class JobService : public RawJobs {
                          memory = std::make_shared<MemoryBudget::Share>(
                              *std::move(memory))](const Caller& caller) {
       absl::StatusOr<Job> job = Read(*request, *memory);
-      if (job.ok()) job = Submit(*std::move(job), caller);
+      if (job.ok()) job = Submit(*job, caller);
       if (!job.ok()) return job.status();
       parts_.on_changed();
       *response = SerializeMessage(ToProto(*job, caller));
@@ -348,7 +349,18 @@ class JobService : public RawJobs {
     });
   }
 
-  absl::StatusOr<Job> Submit(Job job, const Caller& caller) {
+  // Another job of the name may be deleted at any moment, which makes way.
+  absl::StatusOr<Job> Submit(const Job& job, const Caller& caller) {
+    for (int i = 0; i < kSubmitTries; ++i) {
+      absl::StatusOr<Job> submitted = TrySubmit(job, caller);
+      if (!absl::IsNotFound(submitted.status())) return submitted;
+    }
+    return absl::AbortedError(absl::StrCat(
+        "job_id: \"", job.id, "\" was deleted meanwhile; submit it again"));
+  }
+
+  // Returns kNotFound if a job of the name has been deleted meanwhile.
+  absl::StatusOr<Job> TrySubmit(Job job, const Caller& caller) {
     const std::string name = job.id;
     const std::string& tenant = caller.tenant;
     job.id = JobId(tenant, job.id);

@@ -2,6 +2,7 @@
 tenants: by the command, the Python client and other languages' view of it."""
 
 import base64
+import contextlib
 import hashlib
 import hmac
 import http.server
@@ -329,6 +330,36 @@ class ClientTest(ApiTest):
         self.client.submit(request(), "job0")
         self.client.delete("job1")
         self.client.submit(request(), "more")
+
+    def test_a_name_that_is_freed_at_that_moment_can_be_taken(self):
+        requests = [request(), request(global_batch=64)]
+        missing = []
+        num_deleted = 0
+        end = time.monotonic() + 5
+
+        def submit(wanted):
+            with Client(self.coordinator.address) as client:
+                while time.monotonic() < end:
+                    try:
+                        client.submit(wanted, "a")
+                    except tangram_client.NotFound as error:
+                        missing.append(error)
+                    except BadInput:
+                        pass  # The other request has the name.
+
+        threads = [threading.Thread(target=submit, args=(wanted,))
+                   for wanted in requests]
+        for thread in threads:
+            thread.start()
+        while time.monotonic() < end:
+            with contextlib.suppress(BadInput):
+                self.client.cancel("a")
+                self.client.delete("a")
+                num_deleted += 1
+        for thread in threads:
+            thread.join()
+        self.assertEqual(missing, [])
+        self.assertGreater(num_deleted, 10)
 
     def test_pages_survive_deletions_and_large_sizes(self):
         messages = importlib.import_module("tangram.v1.job_service_pb2")

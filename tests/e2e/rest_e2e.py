@@ -407,6 +407,37 @@ class GreedyTest(RestTest):
             {(200, "QUEUED"), (200, "RUNNING")} &
             {(status, body.get("state")) for status, body in answers}, answers)
 
+    def test_waits_that_begin_again_at_once_keep_nobody_out(self):
+        """While the coordinator looks, once a second, whose clients are gone."""
+        self.allow_open_files(6000)
+        job = {"job_id": "a", "request": self.plan_request()}
+        poll = select.epoll()
+        waits = {}
+
+        def wait_as(name):
+            [peer] = self.wait_as(name, 1)
+            waits[peer.fileno()] = peer, name
+            poll.register(peer, select.EPOLLIN)
+
+        for name in self.TENANTS:
+            self.assertEqual(
+                self.ask("POST", "/v1/jobs", job, token=name * 3)[0], 200)
+            for _ in range(320):
+                wait_as(name)
+        num_answers = 0
+        end = time.time() + 6
+        while time.time() < end:
+            for fileno, _ in poll.poll(1, 20):
+                peer, name = waits.pop(fileno)
+                poll.unregister(fileno)
+                # In such a crowd, some connections end without an answer.
+                with contextlib.suppress(ConnectionError):
+                    num_answers += peer.recv(12) == b"HTTP/1.1 200"
+                peer.close()
+                wait_as(name)
+        self.assertGreater(num_answers, 100)
+        self.assertIsNone(self.coordinator.process.poll())
+        self.assertEqual(self.ask("GET", "/v1/jobs", token=ALICE)[0], 200)
 
 class SecuredTest(RestTest):
     scheme = "https"
@@ -456,13 +487,20 @@ class SecuredTest(RestTest):
         while not self.read("audit.log"):
             time.sleep(0.01)
         self.ask("GET", "/v1/jobs", token="x" * 20)
+        # Folded by caller: one hides no other.
+        for token in (ALICE, BOB):
+            self.error("GET", "/v1/workers", token=token)
         lines = [json.loads(line)
                  for line in self.read("audit.log").splitlines()]
         self.assertEqual([(line["message"], line["caller"], line["code"])
                           for line in lines],
                          [("/tangram.v1.Jobs/GetJob", "alice", "not_found"),
                           ("/tangram.v1.Jobs/ListJobs", "",
-                           "unauthenticated")])
+                           "unauthenticated"),
+                          ("/tangram.v1.Workers/ListWorkers", "alice",
+                           "permission_denied"),
+                          ("/tangram.v1.Workers/ListWorkers", "bob",
+                           "permission_denied")])
         for line in lines:
             self.assertRegex(line["peer"], r"^ipv4:127\.0\.0\.1:\d+$")
 
