@@ -5,6 +5,42 @@ import json
 import harness
 
 
+# The first group is best alone. With the others, too many layers on too many GPUs for
+# a search of whole plans.
+MIXED = """
+groups:
+  - name: fast
+    gpu: {type: F, peak_tflops: {fp32: 160.713, fp16: 1285.7}, memory: 6 GB, \
+memory_bandwidth: 3350 GB/s, flash_attention: true}
+    nodes: 1
+    gpus_per_node: 8
+    intra_node: {bandwidth: 50 GB/s, latency: 10us}
+    inter_node: {bandwidth: 3.1 GB/s, latency: 30us}
+  - name: slow
+    gpu: {type: S, peak_tflops: {fp32: 15.125, fp16: 121}, memory: 16 GB, \
+memory_bandwidth: 300 GB/s, flash_attention: true}
+    nodes: 1
+    gpus_per_node: 8
+    intra_node: {bandwidth: 150 GB/s, latency: 10us}
+    inter_node: {bandwidth: 1.2 GB/s, latency: 30us}
+  - name: slower
+    gpu: {type: R, peak_tflops: {fp32: 15.625, fp16: 125}, memory: 16 GB, \
+memory_bandwidth: 900 GB/s, flash_attention: true}
+    nodes: 2
+    gpus_per_node: 4
+    intra_node: {bandwidth: 12 GB/s, latency: 10us}
+    inter_node: {bandwidth: 12 GB/s, latency: 30us}
+default_link: {bandwidth: 12 GB/s, latency: 50us}
+"""
+EXPERTS = """
+layers: 7
+hidden_size: 1024
+heads: 16
+vocab_size: 8000
+experts: {count: 8, per_token: 2, ffn_hidden_size: 2048}
+"""
+
+
 class FreeSearch(harness.Folder):
     """Few microbatches, with which deep pipelines pay in chunks alone."""
 
@@ -27,6 +63,16 @@ class FreeSearch(harness.Folder):
         free_s = self.seconds(48)
         self.assertLessEqual(free_s, self.seconds(48, nodes=3) * 1.005)
         self.assertLessEqual(free_s, self.seconds(48, "--pp", "3") * 1.005)
+
+    def test_groups_of_no_use_hide_no_plan(self):
+        self.write("mixed.yaml", MIXED)
+        self.write("experts.yaml", EXPERTS)
+        request = ("--cluster", f"{self.folder}/mixed.yaml", "--model",
+                   f"{self.folder}/experts.yaml", "--seq", "1024", "--global-batch", "16",
+                   "--runtime", "any", "--parallelizer", "mist", "--memory-margin", "0")
+        alone_s = self.plan(*request, "--exclude-node", "slow",
+                            "--exclude-node", "slower")
+        self.assertLessEqual(self.plan(*request), alone_s * 1.005)
 
     def test_chunks_that_are_demanded_are_no_faster(self):
         for request in (

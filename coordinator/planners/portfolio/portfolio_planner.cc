@@ -54,7 +54,8 @@ class PortfolioPlanner : public ClusterPlanner {
     }
     TANGRAM_ASSIGN_OR_RETURN(PlanResult result, PlanOnce(request, observer));
     if (request.constraints.runtime.empty()) {
-      TANGRAM_RETURN_IF_ERROR(TryWhole(request, observer, result));
+      TANGRAM_RETURN_IF_ERROR(
+          SearchWhole(choice_, request, {}, observer, result));
     }
     if (!result.plan.has_value()) {
       TANGRAM_RETURN_IF_ERROR(Explain(request, observer, result));
@@ -113,13 +114,6 @@ class PortfolioPlanner : public ClusterPlanner {
     return result;
   }
 
-  // Searches whole plans of any kind, if the problem is small.
-  absl::Status TryWhole(const PlanRequest& request, PlanObserver& observer,
-                        PlanResult& result) {
-    if (!IsSearchedWhole(choice_, request)) return absl::OkStatus();
-    return SearchWhole(choice_, request, {}, observer, result);
-  }
-
   // Returns whether several pipelines are asked for and may be had. They are
   // played with 1F1B alone.
   bool MayCombine(const PlanRequest& request, PlanResult& result) const {
@@ -150,7 +144,8 @@ class PortfolioPlanner : public ClusterPlanner {
         TANGRAM_ASSIGN_OR_RETURN(
             PlanResult planned,
             planner.PlanFreelyWith(names, part, observer, kInfinity));
-        TANGRAM_RETURN_IF_ERROR(planner.TryWhole(part, observer, planned));
+        TANGRAM_RETURN_IF_ERROR(
+            SearchWhole(planner.choice_, part, {}, observer, planned));
         return planned;
       };
     };

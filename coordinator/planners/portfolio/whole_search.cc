@@ -172,6 +172,15 @@ absl::StatusOr<std::optional<PlanRequest>> OnItsIslands(
   return narrower;
 }
 
+// Returns whether the problem would be small on the islands of the plan alone.
+bool IsSmallOnItsIslands(const PlanRequest& request, const PlanResult& result) {
+  int num_gpus = 0;
+  for (const int island : IslandsIn(*result.plan)) {
+    num_gpus += result.islands[island].spec.num_gpus();
+  }
+  return IsSmallProblem(num_gpus, request.model.num_layers());
+}
+
 // Finds a whole plan that is worth it. Searches again on fewer islands while
 // the best plan leaves islands out, so that islands of no use lead no search
 // astray. `best` is the result so far; its plan becomes the fastest.
@@ -208,14 +217,18 @@ void Take(PolishedPlan found, PlanResult& result) {
   result.lower_bound_s = std::min(result.lower_bound_s, found_s);
 }
 
-}  // namespace
-
-bool IsSearchedWhole(const PlannerChoice& choice, const PlanRequest& request) {
+bool MaySearchWhole(const PlannerChoice& choice, const PlanRequest& request) {
   const bool is_polished = choice.searches_whole &&
                            choice.planner->features.heterogeneous &&
                            choice.search.polish && choice.search.polishes_far;
   // Whole plans are of 1F1B until they are annealed.
-  if (!is_polished || DemandsRescheduling(request.constraints)) return false;
+  return is_polished && !DemandsRescheduling(request.constraints);
+}
+
+}  // namespace
+
+bool IsSearchedWhole(const PlannerChoice& choice, const PlanRequest& request) {
+  if (!MaySearchWhole(choice, request)) return false;
   const absl::StatusOr<std::vector<int>> left_out =
       ExcludedNodes(request.constraints, request.cluster);
   if (!left_out.ok()) return false;  // Planning says why.
@@ -229,7 +242,11 @@ bool IsSearchedWhole(const PlannerChoice& choice, const PlanRequest& request) {
 absl::Status SearchWhole(const PlannerChoice& choice,
                          const PlanRequest& request, const WholeSearch& search,
                          PlanObserver& observer, PlanResult& result) {
-  if (!result.plan.has_value()) return absl::OkStatus();
+  if (!result.plan.has_value() || !MaySearchWhole(choice, request)) {
+    return absl::OkStatus();
+  }
+  const bool on_all = IsSearchedWhole(choice, request);
+  if (!on_all && !IsSmallOnItsIslands(request, result)) return absl::OkStatus();
   observer.OnPhase(PlanPhase::kEvaluation);
   const NodesByName names(*request.cluster);
   PlanRequest sorted_request = request;
@@ -237,6 +254,13 @@ absl::Status SearchWhole(const PlannerChoice& choice,
   names.Sort(sorted_request.cluster.MakeOwn());
   names.Sort(sorted.islands);
   names.Sort(*sorted.plan);
+  if (!on_all) {
+    TANGRAM_ASSIGN_OR_RETURN(std::optional<PlanRequest> part,
+                             OnItsIslands(sorted_request, search.rules,
+                                          sorted.islands, *sorted.plan));
+    if (!part.has_value()) return absl::OkStatus();
+    sorted_request = *std::move(part);
+  }
   TANGRAM_RETURN_IF_ERROR(FindOnFewerIslands(choice, std::move(sorted_request),
                                              search, observer, sorted));
   if (sorted.evaluation.iteration_time_s < result.evaluation.iteration_time_s) {

@@ -26,10 +26,11 @@ struct WholeSearch {
 };
 
 // Searches whole plans of a small problem (WholePlans), anneals the best of
-// them and the plan of `result`, and keeps the fastest there. Does nothing if
-// `result` has no plan, and so a reason for that. A plan on more islands must
-// gain SearchOptions::min_island_gain. The islands of `result` must be those of
-// the request. Errors: those of WholePlans.
+// them and the plan of `result`, and keeps the fastest there. A problem that is
+// small on the islands of that plan alone is searched on these. Does nothing if
+// it is not small or `result` has no plan, and so a reason for that. A plan on
+// more islands must gain SearchOptions::min_island_gain. The islands of
+// `result` must be those of the request. Errors: those of WholePlans.
 absl::Status SearchWhole(const PlannerChoice& choice,
                          const PlanRequest& request, const WholeSearch& search,
                          PlanObserver& observer, PlanResult& result);
