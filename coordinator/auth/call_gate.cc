@@ -39,6 +39,14 @@ std::vector<std::string> CertificateNames(const grpc::AuthContext& context) {
   return names;
 }
 
+// Returns the name of the caller or, if it has none, the first of the
+// certificate that TLS has verified. Empty: there is neither.
+std::string NameOf(const Caller& caller,
+                   const std::vector<std::string>& certificate_names) {
+  if (!caller.name.empty() || certificate_names.empty()) return caller.name;
+  return certificate_names.front();
+}
+
 class CallGate : public grpc::AuthMetadataProcessor {
  public:
   CallGate(Authenticator& authenticator, OnAuditedCall on_refused)
@@ -56,8 +64,8 @@ class CallGate : public grpc::AuthMetadataProcessor {
         .certificate_names = CertificateNames(*context)};
     const absl::Status status = CheckMayCall(authenticator_, path, credentials);
     if (!status.ok() && on_refused_) {
-      on_refused_(AuditedRefusal(authenticator_, path, credentials, /*peer=*/"",
-                                 status));
+      on_refused_(AuditedCallOf(authenticator_, path, credentials, /*peer=*/"",
+                                status));
     }
     return ToGrpc(status);
   }
@@ -74,17 +82,16 @@ std::shared_ptr<grpc::AuthMetadataProcessor> CreateCallGate(
   return std::make_shared<CallGate>(authenticator, std::move(on_refused));
 }
 
-AuditedCall AuditedRefusal(Authenticator& authenticator, absl::string_view path,
-                           const Credentials& credentials,
-                           absl::string_view peer, const absl::Status& why) {
+AuditedCall AuditedCallOf(Authenticator& authenticator, absl::string_view path,
+                          const Credentials& credentials,
+                          absl::string_view peer, const absl::Status& status) {
   Caller caller = authenticator.Identify(credentials).value_or(Caller());
-  const std::vector<std::string>& names = credentials.certificate_names;
-  if (caller.name.empty() && !names.empty()) caller.name = names.front();
-  return {.method = std::string(path),
-          .caller = std::move(caller.name),
-          .tenant = std::move(caller.tenant),
-          .peer = std::string(peer),
-          .code = absl::AsciiStrToLower(absl::StatusCodeToString(why.code()))};
+  return {
+      .method = std::string(path),
+      .caller = NameOf(caller, credentials.certificate_names),
+      .tenant = std::move(caller.tenant),
+      .peer = std::string(peer),
+      .code = absl::AsciiStrToLower(absl::StatusCodeToString(status.code()))};
 }
 
 absl::StatusOr<Caller> CallerOf(Authenticator& authenticator,
@@ -107,11 +114,11 @@ std::string PeerOf(const grpc::ServerContextBase& context) {
 
 std::string PrincipalOf(const Caller& caller,
                         const grpc::ServerContextBase& context) {
-  if (!caller.name.empty()) return caller.name;
   const auto connection = context.auth_context();
-  if (connection == nullptr || !connection->IsPeerAuthenticated()) return "";
-  const std::vector<std::string> names = CertificateNames(*connection);
-  return names.empty() ? "" : names.front();
+  const bool is_verified =
+      connection != nullptr && connection->IsPeerAuthenticated();
+  return NameOf(caller, is_verified ? CertificateNames(*connection)
+                                    : std::vector<std::string>());
 }
 
 }  // namespace tangram

@@ -19,16 +19,16 @@ namespace tangram {
 
 // Returns a processor that checks every call by CheckMayCall before its service
 // sees it. `authenticator` must outlive the server. `on_refused` is told of the
-// others, as AuditedRefusal; it may be null.
+// others; it may be null.
 std::shared_ptr<grpc::AuthMetadataProcessor> CreateCallGate(
     Authenticator& authenticator, OnAuditedCall on_refused = nullptr);
 
-// Returns what the record says of a call that CheckMayCall has refused, `why`:
-// by whom, if the token is good or TLS has verified a certificate. The caller
-// chose the path, which may be anything. `peer` may be empty: not known.
-AuditedCall AuditedRefusal(Authenticator& authenticator, absl::string_view path,
-                           const Credentials& credentials,
-                           absl::string_view peer, const absl::Status& why);
+// Returns what the record says of a call that no service sees: by whom, if the
+// token is good or TLS has verified a certificate, and how it ended. The path
+// may be anything. `peer` may be empty: not known.
+AuditedCall AuditedCallOf(Authenticator& authenticator, absl::string_view path,
+                          const Credentials& credentials,
+                          absl::string_view peer, const absl::Status& status);
 
 // Returns the caller of a call that has passed the gate.
 absl::StatusOr<Caller> CallerOf(Authenticator& authenticator,

@@ -386,8 +386,8 @@ class Gateway : public RestGateway {
     const absl::Status status =
         CheckMayCall(authenticator_, method, credentials);
     if (!status.ok()) {
-      options_.on_refused(AuditedRefusal(authenticator_, method, credentials,
-                                         request.peer, status));
+      options_.on_refused(AuditedCallOf(authenticator_, method, credentials,
+                                        request.peer, status));
     }
     return status;
   }

@@ -91,7 +91,7 @@ class JobService : public RawJobs {
                          memory = std::make_shared<MemoryBudget::Share>(
                              *std::move(memory))](const Caller& caller) {
       absl::StatusOr<Job> job = Read(*request, *memory);
-      if (job.ok()) job = Submit(*job, caller);
+      if (job.ok()) job = Submit(*std::move(job), caller);
       if (!job.ok()) return job.status();
       parts_.on_changed();
       *response = SerializeMessage(ToProto(*job, caller));
@@ -350,26 +350,27 @@ class JobService : public RawJobs {
   }
 
   // Another job of the name may be deleted at any moment, which makes way.
-  absl::StatusOr<Job> Submit(const Job& job, const Caller& caller) {
+  absl::StatusOr<Job> Submit(Job job, const Caller& caller) {
+    const std::string name = job.id;
+    job.id = JobId(caller.tenant, name);
+    job.share_key = caller.tenant;
     for (int i = 0; i < kSubmitTries; ++i) {
-      absl::StatusOr<Job> submitted = TrySubmit(job, caller);
+      absl::StatusOr<Job> submitted = TrySubmit(job, name, caller);
       if (!absl::IsNotFound(submitted.status())) return submitted;
     }
     return absl::AbortedError(absl::StrCat(
-        "job_id: \"", job.id, "\" was deleted meanwhile; submit it again"));
+        "job_id: \"", name, "\" was deleted meanwhile; submit it again"));
   }
 
   // Returns kNotFound if a job of the name has been deleted meanwhile.
-  absl::StatusOr<Job> TrySubmit(Job job, const Caller& caller) {
-    const std::string name = job.id;
-    const std::string& tenant = caller.tenant;
-    job.id = JobId(tenant, job.id);
-    job.share_key = tenant;
+  absl::StatusOr<Job> TrySubmit(const Job& job, const std::string& name,
+                                const Caller& caller) {
     // Keeps two calls at once from both taking the last place.
     const MutexLock lock(submit_mutex_);
     // A job that exists already takes no new place.
     if (absl::IsNotFound(parts_.store.Pulse(job.id).status())) {
-      TANGRAM_RETURN_IF_ERROR(CheckRoom(tenant, &TenantQuota::CheckJobs));
+      TANGRAM_RETURN_IF_ERROR(
+          CheckRoom(caller.tenant, &TenantQuota::CheckJobs));
     }
     absl::StatusOr<Job> submitted = parts_.store.Submit(job);
     if (absl::IsAlreadyExists(submitted.status())) {

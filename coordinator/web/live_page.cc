@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -14,6 +13,7 @@
 #include "common/http/http_status.h"
 #include "common/security/channel.h"
 #include "common/wire/message_json.h"
+#include "coordinator/auth/call_gate.h"
 #include "coordinator/rpc/job_names.h"
 #include "coordinator/rpc/job_wire.h"
 #include "coordinator/web/job_summaries.h"
@@ -88,17 +88,11 @@ class Page {
                        const std::string& target,
                        const absl::StatusOr<std::string>& json) const {
     if (parts_.on_call) {
-      const Caller caller =
-          parts_.authenticator
-              .Identify({.authorization = request.authorization})
-              .value_or(Caller());
-      parts_.on_call({.method = method,
-                      .caller = caller.name,
-                      .tenant = caller.tenant,
-                      .peer = PeerInGrpc(request.peer),
-                      .target = PrintableText(target, kMaxTargetBytes),
-                      .code = absl::AsciiStrToLower(
-                          absl::StatusCodeToString(json.status().code()))});
+      AuditedCall call = AuditedCallOf(parts_.authenticator, method,
+                                       {.authorization = request.authorization},
+                                       PeerInGrpc(request.peer), json.status());
+      call.target = PrintableText(target, kMaxTargetBytes);
+      parts_.on_call(call);
     }
     return Respond(json);
   }

@@ -323,6 +323,14 @@ class GreedyTest(RestTest):
             f"{name * 3},{name},{name},plan\n" for name in self.TENANTS))
         self.start(f"--auth_tokens_file={self.folder}/tokens.csv")
 
+    def submit_as_all(self):
+        """Submits the job for which a crowd waits."""
+        self.allow_open_files(6000)
+        job = {"job_id": "a", "request": self.plan_request()}
+        for name in self.TENANTS:
+            self.assertEqual(
+                self.ask("POST", "/v1/jobs", job, token=name * 3)[0], 200)
+
     def wait_as(self, name, count):
         """Returns connections with calls that wait for a job."""
         host, port = self.url.split("//")[1].split(":")
@@ -370,11 +378,7 @@ class GreedyTest(RestTest):
         self.assertLess(peak, 235)
 
     def test_calls_of_a_few_tenants_that_wait_keep_nobody_out(self):
-        self.allow_open_files(6000)
-        job = {"job_id": "a", "request": self.plan_request()}
-        for name in self.TENANTS:
-            self.assertEqual(
-                self.ask("POST", "/v1/jobs", job, token=name * 3)[0], 200)
+        self.submit_as_all()
         first, *others = self.TENANTS
         peers = self.wait_as(first, 520)
         # Some are beyond its part, whichever the server took last.
@@ -409,8 +413,7 @@ class GreedyTest(RestTest):
 
     def test_waits_that_begin_again_at_once_keep_nobody_out(self):
         """While the coordinator looks, once a second, whose clients are gone."""
-        self.allow_open_files(6000)
-        job = {"job_id": "a", "request": self.plan_request()}
+        self.submit_as_all()
         poll = select.epoll()
         waits = {}
 
@@ -420,8 +423,6 @@ class GreedyTest(RestTest):
             poll.register(peer, select.EPOLLIN)
 
         for name in self.TENANTS:
-            self.assertEqual(
-                self.ask("POST", "/v1/jobs", job, token=name * 3)[0], 200)
             for _ in range(320):
                 wait_as(name)
         num_answers = 0
@@ -438,6 +439,7 @@ class GreedyTest(RestTest):
         self.assertGreater(num_answers, 100)
         self.assertIsNone(self.coordinator.process.poll())
         self.assertEqual(self.ask("GET", "/v1/jobs", token=ALICE)[0], 200)
+
 
 class SecuredTest(RestTest):
     scheme = "https"

@@ -495,6 +495,7 @@ class RuntimeSearch::Parts {
 
   // Searches whole plans with each library, by the rules of all attempts.
   absl::Status TryWhole(const RuntimeMembers& asked, PlanResult& result) {
+    if (!IsSearchedWhole(choice_, request_, result)) return absl::OkStatus();
     for (const std::optional<CollectiveLibrary>& library : libraries_) {
       WholeSearch search{.limit_s = asked.incumbent_s,
                          .worth_annealing_s = asked.worth_polishing_s};

@@ -239,14 +239,17 @@ bool IsSearchedWhole(const PlannerChoice& choice, const PlanRequest& request) {
   return IsSmallProblem(num_gpus, request.model.num_layers());
 }
 
+bool IsSearchedWhole(const PlannerChoice& choice, const PlanRequest& request,
+                     const PlanResult& result) {
+  return result.plan.has_value() && MaySearchWhole(choice, request) &&
+         (IsSearchedWhole(choice, request) ||
+          IsSmallOnItsIslands(request, result));
+}
+
 absl::Status SearchWhole(const PlannerChoice& choice,
                          const PlanRequest& request, const WholeSearch& search,
                          PlanObserver& observer, PlanResult& result) {
-  if (!result.plan.has_value() || !MaySearchWhole(choice, request)) {
-    return absl::OkStatus();
-  }
-  const bool on_all = IsSearchedWhole(choice, request);
-  if (!on_all && !IsSmallOnItsIslands(request, result)) return absl::OkStatus();
+  if (!IsSearchedWhole(choice, request, result)) return absl::OkStatus();
   observer.OnPhase(PlanPhase::kEvaluation);
   const NodesByName names(*request.cluster);
   PlanRequest sorted_request = request;
@@ -254,7 +257,7 @@ absl::Status SearchWhole(const PlannerChoice& choice,
   names.Sort(sorted_request.cluster.MakeOwn());
   names.Sort(sorted.islands);
   names.Sort(*sorted.plan);
-  if (!on_all) {
+  if (!IsSearchedWhole(choice, request)) {
     TANGRAM_ASSIGN_OR_RETURN(std::optional<PlanRequest> part,
                              OnItsIslands(sorted_request, search.rules,
                                           sorted.islands, *sorted.plan));

@@ -14,6 +14,11 @@ namespace tangram {
 // Returns whether the request is so small that whole plans are searched.
 bool IsSearchedWhole(const PlannerChoice& choice, const PlanRequest& request);
 
+// Returns whether SearchWhole searches: the request is so small, or is on
+// the islands of the plan of `result` alone.
+bool IsSearchedWhole(const PlannerChoice& choice, const PlanRequest& request,
+                     const PlanResult& result);
+
 // The rules that whole plans obey, and how long they may take.
 struct WholeSearch {
   PipelineRules rules;
@@ -27,10 +32,10 @@ struct WholeSearch {
 
 // Searches whole plans of a small problem (WholePlans), anneals the best of
 // them and the plan of `result`, and keeps the fastest there. A problem that is
-// small on the islands of that plan alone is searched on these. Does nothing if
-// it is not small or `result` has no plan, and so a reason for that. A plan on
-// more islands must gain SearchOptions::min_island_gain. The islands of
-// `result` must be those of the request. Errors: those of WholePlans.
+// small on the islands of that plan alone is searched on these. Does nothing
+// unless IsSearchedWhole. A plan on more islands must gain
+// SearchOptions::min_island_gain. The islands of `result` must be those of the
+// request. Errors: those of WholePlans.
 absl::Status SearchWhole(const PlannerChoice& choice,
                          const PlanRequest& request, const WholeSearch& search,
                          PlanObserver& observer, PlanResult& result);
