@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/http/http_server.h"
+#include "common/metrics/process_metrics.h"
 #include "common/obs/audit_log.h"
 #include "common/obs/clocks.h"
 #include "common/obs/log.h"
@@ -31,6 +32,7 @@
 #include "coordinator/auth/call_gate.h"
 #include "coordinator/dispatch/fair_executor.h"
 #include "coordinator/dispatch/plan_turns.h"
+#include "coordinator/heap_trimmer.h"
 #include "coordinator/jobs/job_runner.h"
 #include "coordinator/jobs/job_upkeep.h"
 #include "coordinator/metrics/measured_job_store.h"
@@ -71,10 +73,6 @@ constexpr double kStopTimeoutS = 5;
 constexpr int kTicksBetweenLooks = 4;
 // Looks at what hardly ever changes, or is told, about twice a minute.
 constexpr int kTicksBetweenRareLooks = 120;
-// Plans and large messages are freed in small pieces, which the allocator
-// keeps. Giving them back to the system takes milliseconds, so it is done when
-// a plan has ended and every 5 s.
-constexpr int kTicksBetweenTrims = 20;
 // A tenant that asks nothing for half an hour to an hour makes room for others.
 constexpr int kTicksOfCachePeriod = 4 * 1800;
 // Threads that use the store: a call that waits for a lock of the database does
@@ -455,8 +453,9 @@ class Server : public CoordinatorServer {
     Mutex mutex;
     StoppableConditionVariable wake;
     const MutexLock lock(mutex);
-    int64_t ticks = -1;   // So that the first tick sets the gauges.
-    int64_t trimmed = 0;  // Plans that had ended at the last trim.
+    HeapTrimmer trimmer(
+        {.resident_bytes = ResidentBytes, .trim = [] { malloc_trim(0); }});
+    int64_t ticks = -1;  // So that the first tick sets the gauges.
     while (!stop.stop_requested()) {
       pool_.Tick();
       if (++ticks % kTicksBetweenLooks == 0) {
@@ -475,9 +474,8 @@ class Server : public CoordinatorServer {
         plan_cache_.EndPeriod();
         frontier_cache_.EndPeriod();
       }
-      const int64_t ended = executor_.num_ended();
-      if (ended > trimmed || ticks % kTicksBetweenTrims == 0) malloc_trim(0);
-      trimmed = ended;
+      trimmer.Tick(executor_.num_ended(),
+                   executor_.num_running() == 0 && runner_.num_running() == 0);
       wake.WaitFor(mutex, stop, kTickInterval, [] { return false; });
     }
   }

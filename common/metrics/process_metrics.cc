@@ -48,6 +48,14 @@ double CountOpenFiles() {
   return count - 1;  // The folder itself.
 }
 
+// Leaves the descriptors at 0.
+std::optional<ProcessFigures> ReadProcessStat() {
+  static const double booted_s = BootedS();
+  return ParseProcessStat(ReadProcFile("/proc/self/stat"), booted_s,
+                          static_cast<double>(sysconf(_SC_CLK_TCK)),
+                          static_cast<double>(sysconf(_SC_PAGESIZE)));
+}
+
 }  // namespace
 
 std::optional<ProcessFigures> ParseProcessStat(absl::string_view stat,
@@ -78,12 +86,13 @@ std::optional<ProcessFigures> ParseProcessStat(absl::string_view stat,
   return figures;
 }
 
+double ResidentBytes() {
+  const std::optional<ProcessFigures> figures = ReadProcessStat();
+  return figures.has_value() ? figures->resident_bytes : 0;
+}
+
 std::optional<ProcessFigures> ReadProcessFigures() {
-  static const double booted_s = BootedS();
-  std::optional<ProcessFigures> figures =
-      ParseProcessStat(ReadProcFile("/proc/self/stat"), booted_s,
-                       static_cast<double>(sysconf(_SC_CLK_TCK)),
-                       static_cast<double>(sysconf(_SC_PAGESIZE)));
+  std::optional<ProcessFigures> figures = ReadProcessStat();
   if (!figures.has_value()) return figures;
   figures->open_fds = CountOpenFiles();
   rlimit limit = {};

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/node_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
@@ -138,7 +137,7 @@ class StageEstimator {
   absl::node_hash_map<CostKey<StagePlan>, StageCost, CostHash, CostEqual>
       costs_;
   // Stages that were not seen before have layers that were.
-  absl::flat_hash_map<LayerKey, LayerCost, LayerHash> layers_;
+  absl::node_hash_map<LayerKey, LayerCost, LayerHash> layers_;
   // Places of the last plan of which the peak was asked for, by device.
   std::vector<const Place*> peak_places_;
   double peak_flops_ = 0;
