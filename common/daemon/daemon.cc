@@ -17,6 +17,7 @@
 #include "absl/synchronization/mutex.h"
 #include "common/base/printable_text.h"
 #include "common/base/status_macros.h"
+#include "common/daemon/accept.h"
 #include "common/obs/build_info.h"
 #include "common/obs/log.h"
 #include "common/obs/termination.h"
@@ -48,14 +49,18 @@ void AllowDashesInNames(int argc, char** argv) {
 // Connections, files and databases take descriptors. The usual limit of 1,024
 // is one that clients reach who only connect.
 constexpr rlim_t kWantedFiles = 1 << 16;
+constexpr rlim_t kMostUnusedFiles = 1024;
 
 void RaiseFileLimit() {
   rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  if (limit.rlim_cur >= kWantedFiles) return;
-  limit.rlim_cur = std::min(kWantedFiles, limit.rlim_max);
-  // If it cannot be raised, the daemon serves fewer connections.
-  setrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_cur < kWantedFiles) {
+    limit.rlim_cur = std::min(kWantedFiles, limit.rlim_max);
+    // If it cannot be raised, the daemon serves fewer connections.
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
+  KeepDescriptorsUnused(
+      static_cast<int>(std::min(kMostUnusedFiles, limit.rlim_cur / 4)));
 }
 
 absl::Status StartLogFromFlags() {

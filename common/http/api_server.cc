@@ -25,6 +25,9 @@ namespace {
 constexpr unsigned kApiSilenceS = 10;
 constexpr std::chrono::seconds kLongestApiRequestS(60);
 constexpr size_t kApiConnectionBytes = 1 << 15;
+// As the port of gRPC has it: TLS 1.2 or later, with keys for each connection.
+constexpr char kTlsVersions[] =
+    "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA";
 // Clients that do not take their answers hold up the end for no longer.
 constexpr std::chrono::seconds kSendingGrace(1);
 
@@ -125,6 +128,7 @@ class MicroApiServer : public ApiServer {
     MHD_OptionItem tls[] = {
         {MHD_OPTION_HTTPS_MEM_CERT, 0, options_.certificate.data()},
         {MHD_OPTION_HTTPS_MEM_KEY, 0, options_.key.data()},
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, const_cast<char*>(kTlsVersions)},
         {MHD_OPTION_END, 0, nullptr}};
     MHD_OptionItem none[] = {{MHD_OPTION_END, 0, nullptr}};
     const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ERROR_LOG |

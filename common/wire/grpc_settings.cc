@@ -14,6 +14,9 @@ namespace {
 
 // A handshake that takes longer is tried again.
 constexpr int kConnectTimeoutMs = 5'000;
+// gRPC's default is two minutes, in which strangers hold 70 KB of TLS for each
+// connection.
+constexpr int kServerHandshakeMs = 10'000;
 // Pauses between attempts to connect: short after a restart, and never so long
 // that a worker stays away from a coordinator that has returned. gRPC's default
 // grows to two minutes.
@@ -25,6 +28,8 @@ constexpr int kMaxReconnectMs = 5'000;
 void ApplySettings(grpc::ServerBuilder& builder) {
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   builder.SetMaxSendMessageSize(kMaxMessageBytes);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+                             kServerHandshakeMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kServerPingIntervalMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingTimeoutMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);

@@ -6,6 +6,7 @@ before it is parsed, and a good caller is answered right afterwards.
 
 import hashlib
 import itertools
+import os
 import re
 import signal
 import socket
@@ -17,8 +18,9 @@ import urllib.request
 import calls
 import harness
 from calls import grpc
+from daemon import Daemon
 from daemons import Coordinator, Program, Worker
-from harness import CLUSTER, Folder
+from harness import BIN, CLUSTER, Folder
 from http2 import Http2
 
 PLAN, SUBMIT = "/tangram.v1.Planner/Plan", "/tangram.v1.Jobs/SubmitJob"
@@ -365,6 +367,29 @@ class HostilePeersTest(Folder):
                     b"", timeout=TIMEOUT_S))[0], grpc.StatusCode.OK)
         # Five calls.
         self.assertLess(time.monotonic() - began, 5)
+
+    def test_silent_connections_to_the_last_descriptor(self):
+        """Some descriptors stay unused, and the connections end by
+        themselves."""
+        count = 512
+        self.allow_open_files(2 * count)
+        self.coordinator = Daemon(
+            ["prlimit", f"--nofile={count}",
+             os.path.join(BIN, "tangram-coordinator"), "--listen=127.0.0.1:0",
+             "--state_dir=none", "--metrics="])
+        self.addCleanup(self.coordinator.end)
+        port = self.coordinator.wait_for(r"\bport\W+(\d+)")[1]
+        self.address = f"127.0.0.1:{port}"
+        for _ in range(count):
+            peer = socket.create_connection(("127.0.0.1", int(port)))
+            self.addCleanup(peer.close)
+        self.coordinator.wait_for("connection refused.*few descriptors")
+        open_files = f"/proc/{self.coordinator.process.pid}/fd"
+        self.assertLess(len(os.listdir(open_files)), count * 7 // 8)
+        self.assertEqual(self.outcome(
+            lambda channel: channel.unary_unary(CHECK)(
+                b"", timeout=TIMEOUT_S, wait_for_ready=True))[0],
+                         grpc.StatusCode.OK)
 
     def test_workers_that_come_and_go(self):
         self.start()

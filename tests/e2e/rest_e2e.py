@@ -8,6 +8,7 @@ import re
 import select
 import shutil
 import socket
+import ssl
 import subprocess
 import threading
 import time
@@ -505,6 +506,26 @@ class SecuredTest(RestTest):
                            "permission_denied")])
         for line in lines:
             self.assertRegex(line["peer"], r"^ipv4:127\.0\.0\.1:\d+$")
+
+    def is_served_by(self, version):
+        context = ssl.create_default_context(cafile=self.ca)
+        # The library offers old versions only with old ciphers.
+        context.set_ciphers("ALL:@SECLEVEL=0")
+        context.minimum_version = context.maximum_version = version
+        host, port = self.url[len("https://"):].split(":")
+        try:
+            with socket.create_connection((host, int(port))) as peer:
+                with context.wrap_socket(peer, server_hostname=host):
+                    return True
+        except (ssl.SSLError, ConnectionError):
+            return False
+
+    def test_old_versions_of_tls_are_refused(self):
+        versions = ssl.TLSVersion
+        self.assertEqual(
+            [self.is_served_by(version) for version in
+             (versions.TLSv1, versions.TLSv1_1, versions.TLSv1_2,
+              versions.TLSv1_3)], [False, False, True, True])
 
     def test_tokens_do_not_travel_in_plain_text(self):
         run = subprocess.run(
