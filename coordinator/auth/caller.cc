@@ -66,12 +66,15 @@ absl::Status CheckCaller(absl::string_view name_field, const Caller& caller) {
     if (!caller.roles.Has(Role::kPlan)) return absl::OkStatus();
     return FieldError("tenant", "missing", "one with the role plan");
   }
-  if (IsMadeOf(caller.tenant, IsTenantCharacter, kMaxTenantLength)) {
+  // "." and ".." are no names, as for jobs: paths drop them.
+  if (IsMadeOf(caller.tenant, IsTenantCharacter, kMaxTenantLength) &&
+      caller.tenant != "." && caller.tenant != "..") {
     return absl::OkStatus();
   }
   return FieldError(
       "tenant", Quoted(caller.tenant),
-      absl::StrCat("1 to ", kMaxTenantLength, " letters, digits and ._@-"));
+      absl::StrCat("1 to ", kMaxTenantLength,
+                   " letters, digits and ._@-, but not \".\" or \"..\""));
 }
 
 }  // namespace tangram

@@ -52,9 +52,9 @@ absl::StatusOr<Role> ParseRole(absl::string_view text);
 std::string ToString(Roles roles);  // E.g. "plan or operate".
 
 // Checks a caller read from a file or a token. A name has 1 to 128 printable
-// characters. A tenant has 1 to 64 letters, digits and "._@-". A caller with
-// the role kPlan needs a tenant. Errors call the field of the name
-// `name_field`.
+// characters. A tenant has 1 to 64 letters, digits and "._@-", and is not "."
+// or "..". A caller with the role kPlan needs a tenant. Errors call the field
+// of the name `name_field`.
 absl::Status CheckCaller(absl::string_view name_field, const Caller& caller);
 
 }  // namespace tangram

@@ -56,6 +56,7 @@ TEST(TokenTableTest, NamesTheLineAndNotTheToken) {
   fails("my-secret-token-1,,team-a,plan", "line 2.name: \"\"");
   fails("my-secret-token-1,alice,,plan", "line 2.tenant: missing");
   fails("my-secret-token-1,alice,a/b,plan", "line 2.tenant: \"a/b\"");
+  fails("my-secret-token-1,alice,..,plan", "line 2.tenant: \"..\"");
   fails("my-secret-token-1,alice,a,plan|root", "line 2.roles: \"root\"");
   fails("my-secret-token-1,alice,a,", "line 2.roles: \"\"");
   fails("sha256:secret,alice,a,plan", "line 2.sha256: expected 64");

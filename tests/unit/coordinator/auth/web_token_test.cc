@@ -104,6 +104,7 @@ TEST_F(WebTokenTest, AnAudienceIsOneStringWithItsSpaces) {
 
 TEST_F(WebTokenTest, NamesNeitherTenantNorCallerThatCannotBe) {
   EXPECT_THAT(AskWith("team-a", "team/a"), Refused("tenant: \"team/a\""));
+  EXPECT_THAT(AskWith("team-a", "."), Refused("tenant: \".\""));
   EXPECT_THAT(AskWith("\"team-a\"", "\"\""), Refused("tenant: missing"));
   EXPECT_THAT(AskWith("\"sub\"", "\"name\""), Refused("sub: \"\""));
 }
