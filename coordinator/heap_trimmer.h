@@ -10,7 +10,7 @@ namespace tangram {
 // messages are freed in small pieces, which the allocator keeps. Giving them
 // back locks the heap for up to half a second, and plans that run then fetch
 // the same pages again. So it is done
-// - as soon as nothing runs after a plan has ended, and every 5 s then,
+// - as soon as nothing runs any more, and every 5 s then,
 // - while plans run, within 5 s after much has been taken, and every minute.
 // Thread-compatible.
 class HeapTrimmer {
@@ -29,11 +29,12 @@ class HeapTrimmer {
   void Tick(int64_t num_ended, bool is_idle);
 
  private:
-  bool ShouldTrim(int64_t num_ended, bool is_idle) const;
+  bool ShouldTrim(bool is_idle) const;
 
   const Options options_;
   int64_t ticks_ = 0;
-  int64_t num_ended_ = 0;     // At the last trim.
+  int64_t num_ended_ = 0;     // At the last tick.
+  bool has_run_ = false;      // Something, since the last trim.
   double trimmed_bytes_ = 0;  // Resident after the last trim.
 };
 

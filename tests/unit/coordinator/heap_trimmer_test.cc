@@ -29,6 +29,11 @@ TEST_F(HeapTrimmerTest, IdleHeapsAreTrimmedAtOnceAfterAPlan) {
   EXPECT_EQ(Tick(1, 1, /*is_idle=*/true), 0);
 }
 
+TEST_F(HeapTrimmerTest, HeapsAreTrimmedAtOnceWhenNothingRunsAnyMore) {
+  EXPECT_EQ(Tick(3, 0, /*is_idle=*/false), 0);
+  EXPECT_EQ(Tick(3, 0, /*is_idle=*/true), 1);
+}
+
 TEST_F(HeapTrimmerTest, IdleHeapsAreTrimmedNowAndThenAsMessagesTakeMemoryToo) {
   EXPECT_EQ(Tick(200, 0, /*is_idle=*/true), 10);
 }
