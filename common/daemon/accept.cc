@@ -17,6 +17,7 @@
 namespace tangram {
 namespace {
 
+constexpr rlim_t kMostUnused = 1024;
 constexpr std::chrono::milliseconds kPause(10);
 
 // A connection of this number or a greater one is closed. The system gives the
@@ -39,11 +40,11 @@ int AcceptOne(int socket, sockaddr* address, socklen_t* length, int flags) {
 
 }  // namespace
 
-void KeepDescriptorsUnused(int count) {
+void KeepDescriptorsUnused() {
   rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   const rlim_t most = std::min<rlim_t>(limit.rlim_cur, INT_MAX);
-  first_refused = static_cast<int>(most) - count;
+  first_refused = static_cast<int>(most - std::min(kMostUnused, most / 4));
 }
 
 }  // namespace tangram

@@ -3,11 +3,11 @@
 
 namespace tangram {
 
-// From now on, connections that leave fewer than `count` descriptors of this
-// process unused are closed as they come, on all ports. Files and databases
-// need descriptors, too, and a server of gRPC 1.51 that finds none left never
-// accepts again.
-void KeepDescriptorsUnused(int count);
+// From now on, connections that leave fewer than 1,024 descriptors of this
+// process unused, or a quarter of its limit, are closed as they come, on all
+// ports. Files and databases need descriptors, too, and a server of gRPC 1.51
+// that finds none left never accepts again.
+void KeepDescriptorsUnused();
 
 }  // namespace tangram
 

@@ -49,18 +49,14 @@ void AllowDashesInNames(int argc, char** argv) {
 // Connections, files and databases take descriptors. The usual limit of 1,024
 // is one that clients reach who only connect.
 constexpr rlim_t kWantedFiles = 1 << 16;
-constexpr rlim_t kMostUnusedFiles = 1024;
 
 void RaiseFileLimit() {
   rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  if (limit.rlim_cur < kWantedFiles) {
-    limit.rlim_cur = std::min(kWantedFiles, limit.rlim_max);
-    // If it cannot be raised, the daemon serves fewer connections.
-    setrlimit(RLIMIT_NOFILE, &limit);
-  }
-  KeepDescriptorsUnused(
-      static_cast<int>(std::min(kMostUnusedFiles, limit.rlim_cur / 4)));
+  if (limit.rlim_cur >= kWantedFiles) return;
+  limit.rlim_cur = std::min(kWantedFiles, limit.rlim_max);
+  // If it cannot be raised, the daemon serves fewer connections.
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 absl::Status StartLogFromFlags() {
@@ -100,6 +96,7 @@ int RunDaemon(int argc, char** argv, const Daemon& daemon) {
   const std::vector<char*> arguments = absl::ParseCommandLine(argc, argv);
   HoldTerminationSignals();
   RaiseFileLimit();
+  KeepDescriptorsUnused();
   LeaveDeadlocksToTests();
   const absl::Status status = Run(daemon, arguments);
   if (status.ok()) return 0;
