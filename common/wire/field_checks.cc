@@ -106,6 +106,10 @@ absl::Status CheckWorkerName(absl::string_view field, absl::string_view value) {
                     "no \"@\", which sources of workers have");
 }
 
+bool IsDotSegment(absl::string_view name) {
+  return name == "." || name == "..";
+}
+
 absl::Status CheckPresent(absl::string_view field, bool present) {
   if (present) return absl::OkStatus();
   return FieldError(field, "missing", "a value");

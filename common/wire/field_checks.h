@@ -47,6 +47,8 @@ absl::Status CheckPrintable(absl::string_view field, absl::string_view text);
 // that sources of workers have (caller@host).
 absl::Status CheckWorkerName(absl::string_view field, absl::string_view value);
 absl::Status CheckPresent(absl::string_view field, bool present);
+// Returns whether a name is "." or "..", which paths drop.
+bool IsDotSegment(absl::string_view name);
 
 absl::Status FirstError(std::initializer_list<absl::Status> checks);
 

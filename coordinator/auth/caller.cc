@@ -66,9 +66,8 @@ absl::Status CheckCaller(absl::string_view name_field, const Caller& caller) {
     if (!caller.roles.Has(Role::kPlan)) return absl::OkStatus();
     return FieldError("tenant", "missing", "one with the role plan");
   }
-  // "." and ".." are no names, as for jobs: paths drop them.
   if (IsMadeOf(caller.tenant, IsTenantCharacter, kMaxTenantLength) &&
-      caller.tenant != "." && caller.tenant != "..") {
+      !IsDotSegment(caller.tenant)) {
     return absl::OkStatus();
   }
   return FieldError(

@@ -112,7 +112,7 @@ void SetResult(const std::string& result, v1::Job& message) {
 absl::Status CheckJobId(absl::string_view id) {
   const bool is_good = !id.empty() && id.size() <= kMaxIdLength &&
                        std::all_of(id.begin(), id.end(), IsIdCharacter) &&
-                       id != "." && id != "..";
+                       !IsDotSegment(id);
   if (is_good) return absl::OkStatus();
   return FieldError(
       "job_id", absl::StrCat("\"", Shown(id), "\""),
