@@ -143,7 +143,7 @@ class Server : public CoordinatorServer {
       : all_metrics_(metrics),
         state_(std::move(state)),
         authenticator_(std::move(authenticator)),
-        quota_(options.tenant_limits),
+        quota_(options.tenant_limits, SteadySeconds),
         budget_(options.requests_bytes, options.tenant_requests_bytes),
         metrics_(metrics, UsualAdapters()),
         replies_(options.replies_bytes, SteadySeconds,

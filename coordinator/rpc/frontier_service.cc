@@ -19,7 +19,6 @@
 #include "common/obs/sparse_warning.h"
 #include "common/sync/mutex.h"
 #include "common/wire/allocation_answer.h"
-#include "common/wire/error_details.h"
 #include "common/wire/grpc_status.h"
 #include "coordinator/frontier/stage_times_memo.h"
 #include "coordinator/planners/frontier/allocation_list.h"
@@ -79,11 +78,10 @@ class FrontierCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     mutex_.lock();
     if (!SubmitJobs()) {
       mutex_.unlock();
-      return Refuse(WithRetryDelay(absl::ResourceExhaustedError(
-                                       "too many plans at once; ask again "
-                                       "later"),
-                                   kBusyDelayOfPlansS),
-                    "queue");
+      return Refuse(
+          parts_.planner.quota.Busy(caller_.tenant,
+                                    "too many plans at once; ask again later"),
+          "queue");
     }
     WriteNextAndUnlock();
   }

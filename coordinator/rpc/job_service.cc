@@ -317,10 +317,9 @@ class JobService : public RawJobs {
         });
     if (job.has_value()) return reactor;
     parts_.on_refused(tenant, "calls");
-    return Refuse(context,
-                  WithRetryDelay(absl::ResourceExhaustedError(
-                                     "too many calls at once; ask again later"),
-                                 1));
+    return Refuse(
+        context,
+        parts_.quota.Busy(tenant, "too many calls at once; ask again later"));
   }
 
   static grpc::ServerUnaryReactor* Refuse(grpc::CallbackServerContext* context,

@@ -15,7 +15,6 @@
 #include "common/base/status_macros.h"
 #include "common/obs/sparse_warning.h"
 #include "common/sync/mutex.h"
-#include "common/wire/error_details.h"
 #include "common/wire/grpc_status.h"
 #include "coordinator/planning/plan_request_wire.h"
 #include "coordinator/planning/recorded_plan.h"
@@ -86,9 +85,8 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
       return WriteNextAndUnlock();  // The first update: queued.
     }
     mutex_.unlock();
-    Refuse(WithRetryDelay(absl::ResourceExhaustedError(
-                              "too many plans at once; ask again later"),
-                          kBusyDelayOfPlansS),
+    Refuse(parts_.quota.Busy(caller_.tenant,
+                             "too many plans at once; ask again later"),
            "queue");
   }
 

@@ -20,9 +20,6 @@
 // Calls that plan have these in common. Thread-safe, as their parts are.
 namespace tangram {
 
-// Time after which a place in the queue is likely to be free.
-inline constexpr double kBusyDelayOfPlansS = 2;
-
 // Returns the scope of answers that the caller may see. An error for a caller
 // who is not known.
 absl::StatusOr<PlanScope> ScopeOf(const PlannerServiceParts& parts,

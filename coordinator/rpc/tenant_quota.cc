@@ -6,13 +6,11 @@
 namespace tangram {
 namespace {
 
-absl::Status Exhausted(const std::string& tenant, int count,
-                       absl::string_view what, absl::string_view flag) {
-  return WithRetryDelay(
-      absl::ResourceExhaustedError(absl::StrCat(
-          "tenant \"", tenant, "\" has ", count, " ", what, ", as many as ",
-          flag, " allows; ask again when one has ended")),
-      5);
+std::string AtLimit(const std::string& tenant, int count,
+                    absl::string_view what, absl::string_view flag) {
+  return absl::StrCat("tenant \"", tenant, "\" has ", count, " ", what,
+                      ", as many as ", flag,
+                      " allows; ask again when one has ended");
 }
 
 absl::Status Full(const std::string& tenant, absl::string_view has,
@@ -24,28 +22,35 @@ absl::Status Full(const std::string& tenant, absl::string_view has,
 
 }  // namespace
 
+absl::Status TenantQuota::Busy(const std::string& tenant,
+                               absl::string_view message) {
+  return WithRetryDelay(absl::ResourceExhaustedError(message),
+                        retry_times_.NextDelayS(tenant));
+}
+
 absl::StatusOr<std::shared_ptr<void>> TenantQuota::BeginCall(
     const std::string& tenant) {
   std::shared_ptr<void> call = calls_.Begin(tenant);
   if (call != nullptr) return call;
-  return Exhausted(tenant, limits_.max_calls, "calls under way",
-                   "--max_calls_per_tenant");
+  return Busy(tenant, AtLimit(tenant, limits_.max_calls, "calls under way",
+                              "--max_calls_per_tenant"));
 }
 
 absl::StatusOr<std::shared_ptr<void>> TenantQuota::BeginWatch(
     const std::string& tenant) {
   std::shared_ptr<void> watch = watches_.Begin(tenant);
   if (watch != nullptr) return watch;
-  return Exhausted(tenant, limits_.max_watches, "watches under way",
-                   "--max_watches_per_tenant");
+  return Busy(tenant, AtLimit(tenant, limits_.max_watches, "watches under way",
+                              "--max_watches_per_tenant"));
 }
 
 absl::Status TenantQuota::CheckJobs(const std::string& tenant,
                                     const TenantUsage& usage) const {
   if (limits_.max_unfinished_jobs > 0 &&
       usage.unfinished_jobs >= limits_.max_unfinished_jobs) {
-    return Exhausted(tenant, usage.unfinished_jobs, "jobs that have not ended",
-                     "--max_jobs_per_tenant");
+    return absl::ResourceExhaustedError(AtLimit(tenant, usage.unfinished_jobs,
+                                                "jobs that have not ended",
+                                                "--max_jobs_per_tenant"));
   }
   if (limits_.max_ended_jobs > 0 &&
       usage.ended_jobs >= limits_.max_ended_jobs) {

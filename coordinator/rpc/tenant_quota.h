@@ -2,12 +2,16 @@
 #define TANGRAM_COORDINATOR_RPC_TENANT_QUOTA_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "coordinator/rpc/keyed_count.h"
+#include "coordinator/rpc/retry_times.h"
 #include "coordinator/store/job_store.h"
 
 namespace tangram {
@@ -24,15 +28,21 @@ struct TenantLimits {
 // Counts the calls and watches of tenants. Thread-safe.
 class TenantQuota {
  public:
-  explicit TenantQuota(const TenantLimits& limits)
+  // `now_s` returns the seconds of a clock that never goes back.
+  TenantQuota(const TenantLimits& limits, std::function<double()> now_s)
       : limits_(limits),
         calls_({.max_of_key = limits.max_calls}),
-        watches_({.max_of_key = limits.max_watches}) {}
+        watches_({.max_of_key = limits.max_watches}),
+        retry_times_(std::move(now_s)) {}
 
   // Counts a call until the handle is dropped. The quota must outlive the
   // handle. Returns kResourceExhausted if the tenant is at its limit.
   absl::StatusOr<std::shared_ptr<void>> BeginCall(const std::string& tenant);
   absl::StatusOr<std::shared_ptr<void>> BeginWatch(const std::string& tenant);
+
+  // Returns kResourceExhausted for a call that finds no place, with the time to
+  // ask again.
+  absl::Status Busy(const std::string& tenant, absl::string_view message);
 
   // Returns kResourceExhausted if a tenant that has so much may not submit
   // another job.
@@ -47,6 +57,7 @@ class TenantQuota {
   const TenantLimits limits_;
   KeyedCount calls_;
   KeyedCount watches_;
+  RetryTimes retry_times_;
 };
 
 }  // namespace tangram

@@ -12,7 +12,6 @@
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "common/obs/log.h"
-#include "common/wire/error_details.h"
 #include "common/wire/grpc_status.h"
 #include "coordinator/auth/call_gate.h"
 #include "coordinator/rpc/job_wire.h"
@@ -25,10 +24,8 @@ namespace {
 // Jobs deleted in one transaction.
 constexpr int kErasedAtOnce = 100;
 
-absl::Status TooManyTenantCalls() {
-  return WithRetryDelay(
-      absl::ResourceExhaustedError("too many calls at once; ask again later"),
-      1);
+absl::Status TooManyTenantCalls(TenantQuota& quota, const std::string& tenant) {
+  return quota.Busy(tenant, "too many calls at once; ask again later");
 }
 
 // Returns the tenant that a call is about, if the caller may ask about it.
@@ -72,7 +69,9 @@ class ExportCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
       if (has_next.ok() && *has_next) return StartWrite(&record_);
       Finish(ToGrpc(has_next.status()));
     });
-    if (!task.has_value()) Finish(ToGrpc(TooManyTenantCalls()));
+    if (!task.has_value()) {
+      Finish(ToGrpc(TooManyTenantCalls(parts_.quota, caller_.tenant)));
+    }
   }
 
   // Sets record_ to the next job. Returns false at the end.
@@ -212,7 +211,8 @@ class TenantService : public RawTenants {
           if (answer.ok()) response = SerializeMessage(*answer);
           reactor->Finish(ToGrpc(answer.status()));
         });
-    return job.has_value() ? reactor : refuse(TooManyTenantCalls());
+    return job.has_value() ? reactor
+                           : refuse(TooManyTenantCalls(parts_.quota, key));
   }
 
   const TenantServiceParts parts_;

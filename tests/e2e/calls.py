@@ -8,7 +8,9 @@ import harness
 
 try:
     import grpc
-    sys.path.append(os.path.join(os.path.dirname(harness.BIN), "python"))
+    sys.path += [os.path.join(os.path.dirname(harness.BIN), "python"),
+                 os.path.join(harness.SOURCE, "clients/python")]
+    errors = importlib.import_module("tangram_client.errors")
     jobs = importlib.import_module("tangram.v1.job_service_pb2")
     planner = importlib.import_module("tangram.v1.planner_service_pb2")
     tenants = importlib.import_module("tangram.v1.tenant_service_pb2")
@@ -34,6 +36,11 @@ def methods():
             for file in served
             for service in file.DESCRIPTOR.services_by_name.values()
             for method in service.methods}
+
+
+def retry_after_s(call):
+    """The time after which to ask again, as the end of a call says."""
+    return errors.error_of_call(call).retry_after_s
 
 
 class Client:

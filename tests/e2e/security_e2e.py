@@ -9,7 +9,7 @@ import urllib.request
 
 import calls
 import harness
-from calls import Client, grpc
+from calls import Client, grpc, retry_after_s
 from harness import BAD_INPUT, BIN, CLUSTER, JOB
 from secured import ALICE, BOB, OLGA, TOKENS, WALLY, Secured, eventually
 
@@ -316,6 +316,10 @@ class TenantTest(Secured):
             code, text = self.alice.code(plan, request)
             self.assertEqual(code, grpc.StatusCode.RESOURCE_EXHAUSTED)
             self.assertIn("--max_calls_per_tenant", text)
+        refused = [self.alice.start(plan, request) for _ in range(3)]
+        delays_s = {retry_after_s(call) for call in refused}
+        self.assertEqual(len(delays_s), 3)  # Not all come back at once.
+        self.assertTrue(all(2 < delay_s < 3 for delay_s in delays_s), delays_s)
         self.coordinator.wait_for("plan refused")  # The log may arrive late.
         self.assertEqual(self.coordinator.log().count("plan refused"), 1)
         other = self.bob.start(plan, request)

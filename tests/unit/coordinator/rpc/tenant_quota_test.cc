@@ -11,8 +11,10 @@ namespace {
 using ::tangram::testing::StatusIs;
 using ::testing::HasSubstr;
 
+double Now() { return 0; }
+
 TEST(TenantQuotaTest, AnEndedWatchMakesRoom) {
-  TenantQuota quota({.max_watches = 2});
+  TenantQuota quota({.max_watches = 2}, Now);
   auto first = quota.BeginWatch("a");
   const auto second = quota.BeginWatch("a");
   ASSERT_TRUE(first.ok() && second.ok());
@@ -24,7 +26,7 @@ TEST(TenantQuotaTest, AnEndedWatchMakesRoom) {
 }
 
 TEST(TenantQuotaTest, TenantsAndKindsOfCallsCountApart) {
-  TenantQuota quota({.max_calls = 1, .max_watches = 1});
+  TenantQuota quota({.max_calls = 1, .max_watches = 1}, Now);
   const auto watch = quota.BeginWatch("a");
   const auto call = quota.BeginCall("a");
   const auto other = quota.BeginWatch("b");
@@ -34,7 +36,7 @@ TEST(TenantQuotaTest, TenantsAndKindsOfCallsCountApart) {
 }
 
 TEST(TenantQuotaTest, ZeroIsAnyNumber) {
-  TenantQuota quota({});
+  TenantQuota quota({}, Now);
   const auto first = quota.BeginWatch("a");
   const auto second = quota.BeginWatch("a");
   EXPECT_TRUE(first.ok() && second.ok());
@@ -43,7 +45,8 @@ TEST(TenantQuotaTest, ZeroIsAnyNumber) {
 TEST(TenantQuotaTest, WhatIsKeptOfATenantIsLimited) {
   const TenantQuota quota({.max_unfinished_jobs = 2,
                            .max_ended_jobs = 3,
-                           .max_stored_bytes = 1 << 20});
+                           .max_stored_bytes = 1 << 20},
+                          Now);
   EXPECT_TRUE(quota
                   .CheckJobs("a", {.unfinished_jobs = 1,
                                    .ended_jobs = 2,
@@ -61,7 +64,7 @@ TEST(TenantQuotaTest, WhatIsKeptOfATenantIsLimited) {
 }
 
 TEST(TenantQuotaTest, ARetryFreesAPlaceOfAnEndedJob) {
-  const TenantQuota quota({.max_unfinished_jobs = 2, .max_ended_jobs = 3});
+  const TenantQuota quota({.max_unfinished_jobs = 2, .max_ended_jobs = 3}, Now);
   EXPECT_TRUE(quota.CheckRetry("a", {.ended_jobs = 3}).ok());
   EXPECT_THAT(quota.CheckRetry("a", {.unfinished_jobs = 2}),
               StatusIs(absl::StatusCode::kResourceExhausted,
