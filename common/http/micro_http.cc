@@ -4,14 +4,31 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace tangram {
 
 std::string HeaderOf(MHD_Connection* connection, const char* name) {
-  const char* value =
-      MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
-  return value == nullptr ? "" : value;
+  struct Search {
+    const char* name;
+    std::vector<std::string> values;
+  } search{.name = name};
+  MHD_get_connection_values(
+      connection, MHD_HEADER_KIND,
+      [](void* found, MHD_ValueKind, const char* key, const char* value) {
+        auto& [wanted, values] = *static_cast<Search*>(found);
+        if (absl::EqualsIgnoreCase(key, wanted)) {
+          values.emplace_back(value == nullptr ? "" : value);
+        }
+        return MHD_YES;
+      },
+      &search);
+  return absl::StrJoin(search.values, ", ");
 }
 
 int SocketOf(MHD_Connection* connection) {

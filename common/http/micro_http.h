@@ -15,7 +15,9 @@ namespace tangram {
 
 using HttpHeaders = std::vector<std::pair<const char*, const char*>>;
 
-// Returns a header of the request; empty: none.
+// Returns a header of the request; empty: none. Lines of the same name are
+// joined by commas (RFC 9110, 5.3), so a second one cannot hide behind the
+// first.
 std::string HeaderOf(MHD_Connection* connection, const char* name);
 
 int SocketOf(MHD_Connection* connection);

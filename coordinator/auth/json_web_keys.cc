@@ -146,6 +146,16 @@ bool IsSignedBy(EVP_PKEY* key, absl::string_view text,
 
 }  // namespace
 
+// Returns a key without a pointer if it is of another kind or use.
+absl::StatusOr<JsonWebKeys::Key> JsonWebKeys::ParseKey(const Json& object) {
+  if (!object.is_object()) return FieldError("kty", "missing", "an object");
+  Key key{.id = TextOf(object, "kid"), .algorithm = AlgorithmOf(object)};
+  if (key.algorithm.empty()) return key;
+  TANGRAM_ASSIGN_OR_RETURN(
+      key.key, key.algorithm == "RS256" ? RsaKey(object) : EllipticKey(object));
+  return key;
+}
+
 absl::StatusOr<JsonWebKeys> JsonWebKeys::Parse(absl::string_view json) {
   const Json document = Json::parse(json.begin(), json.end(), nullptr,
                                     /*allow_exceptions=*/false);
@@ -154,21 +164,15 @@ absl::StatusOr<JsonWebKeys> JsonWebKeys::Parse(absl::string_view json) {
     return absl::InvalidArgumentError("keys: missing; expected a JWK set");
   }
   JsonWebKeys set;
+  absl::Status fault;
   int index = -1;
   for (const Json& object : document["keys"]) {
-    ++index;
-    if (!object.is_object()) {
-      return InField("keys", index, FieldError("kty", "missing", "an object"));
-    }
-    Key key{.id = TextOf(object, "kid"), .algorithm = AlgorithmOf(object)};
-    if (key.algorithm.empty()) continue;
-    TANGRAM_ASSIGN_OR_RETURN(
-        key.key, InField("keys", index,
-                         key.algorithm == "RS256" ? RsaKey(object)
-                                                  : EllipticKey(object)));
-    set.keys_.push_back(std::move(key));
+    absl::StatusOr<Key> key = ParseKey(object);
+    fault.Update(InField("keys", ++index, key.status()));
+    if (key.ok() && key->key != nullptr) set.keys_.push_back(*std::move(key));
   }
   if (!set.keys_.empty()) return set;
+  if (!fault.ok()) return fault;
   return FieldError("keys", "none that can be used",
                     "RSA keys for RS256 or P-256 keys for ES256");
 }

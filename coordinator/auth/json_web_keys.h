@@ -2,6 +2,7 @@
 #define TANGRAM_COORDINATOR_AUTH_JSON_WEB_KEYS_H_
 
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -14,11 +15,12 @@ namespace tangram {
 
 // The public keys of an identity provider, from a JSON Web Key Set (RFC 7517):
 // RSA keys for RS256 and P-256 keys for ES256 (RFC 7518). Ignores keys of other
-// kinds or uses.
+// kinds or uses, and malformed or weak ones (RFC 7517, 5), so that one of them
+// does not keep a withdrawn key alive.
 class JsonWebKeys {
  public:
-  // Reads a key set. Returns kInvalidArgument naming the key at fault:
-  // keys[1].n: ...
+  // Reads a key set. If no key can be used, returns kInvalidArgument, naming
+  // the first that is malformed: keys[1].n: ...
   static absl::StatusOr<JsonWebKeys> Parse(absl::string_view json);
 
   // Checks that `signature` of `text` was made with the key of this id; if
@@ -35,6 +37,9 @@ class JsonWebKeys {
     std::string algorithm;
     std::shared_ptr<evp_pkey_st> key;
   };
+
+  static absl::StatusOr<Key> ParseKey(const nlohmann::json& object);
+
   std::vector<Key> keys_;
 };
 

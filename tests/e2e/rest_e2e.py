@@ -463,6 +463,10 @@ class SecuredTest(RestTest):
         self.assertEqual(self.error("GET", "/v1/jobs")[:2],
                          (401, "UNAUTHENTICATED"))
         self.assertEqual(self.error("GET", "/v1/jobs", token="x" * 20)[0], 401)
+        # Two callers are none.
+        self.assertEqual(self.curl(
+            self.url + "/v1/jobs", "-H", f"Authorization: Bearer {ALICE}",
+            "-H", f"Authorization: Bearer {BOB}")[0], 401)
         self.assertEqual(self.error("GET", "/v1/jobs", token=WALLY)[:2],
                          (403, "PERMISSION_DENIED"))
         self.assertEqual(self.error("GET", "/v1/workers", token=ALICE)[0], 403)

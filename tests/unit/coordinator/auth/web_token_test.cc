@@ -24,6 +24,8 @@ constexpr char kPayload[] =
     R"("tenant":"team-a","roles":["plan","admin"],)"
     R"("nbf":1700000000,"exp":1700000600})";
 
+WebTokenRules Ours() { return {.issuer = "https://id", .audience = "tangram"}; }
+
 Caller Alice() {
   return {.name = "alice", .tenant = "team-a", .roles = Roles() | Role::kPlan};
 }
@@ -37,8 +39,7 @@ JsonWebKeys Keys(const std::string& keys) {
 class WebTokenTest : public ::testing::Test {
  protected:
   absl::StatusOr<Caller> Ask(const std::string& token, double now_s = kNowS) {
-    return CallerOfWebToken(
-        token, keys_, {.issuer = "https://id", .audience = "tangram"}, now_s);
+    return CallerOfWebToken(token, keys_, Ours(), now_s);
   }
   // Asks with one part of the payload replaced.
   absl::StatusOr<Caller> AskWith(const std::string& from,
@@ -150,9 +151,9 @@ TEST(JsonWebKeysTest, NamesTheKeyAtFault) {
   const auto invalid = [](const std::string& what) {
     return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(what));
   };
-  const std::string good = SigningKey::P256().Jwk("e");
-  EXPECT_THAT(parse(absl::StrCat(good, R"(,{"kty":"RSA","e":"AQAB"})")),
+  EXPECT_THAT(parse(R"({"kty":"oct"},{"kty":"RSA","e":"AQAB"},7)"),
               invalid("keys[1].n: missing"));
+  EXPECT_THAT(parse("7"), invalid("keys[0].kty: missing"));
   EXPECT_THAT(parse(absl::StrCat(SigningKey::Rsa(1024).Jwk("weak"))),
               invalid("keys[0].n: 1024 bits"));
   EXPECT_THAT(parse(R"({"kty":"EC","crv":"P-256","x":"AA","y":"AA"})"),
@@ -160,6 +161,14 @@ TEST(JsonWebKeysTest, NamesTheKeyAtFault) {
   EXPECT_THAT(parse(R"({"kty":"oct","k":"c2VjcmV0"})"),
               invalid("none that can be used"));
   EXPECT_THAT(JsonWebKeys::Parse("[]").status(), invalid("expected a JWK set"));
+}
+
+TEST_F(WebTokenTest, MalformedKeysBesideAGoodOneAreIgnored) {
+  const JsonWebKeys keys = Keys(absl::StrCat(R"({"kty":"RSA","e":"AQAB"},7,)",
+                                             SigningKey::Rsa(1024).Jwk("weak"),
+                                             ",", rsa_.Jwk("good")));
+  EXPECT_THAT(CallerOfWebToken(rsa_.Token(kPayload), keys, Ours(), kNowS),
+              IsOkAndHolds(Alice()));
 }
 
 }  // namespace
