@@ -5,7 +5,6 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 #include <grpcpp/support/channel_arguments.h>
-#include <malloc.h>
 
 #include <algorithm>
 #include <atomic>
@@ -19,7 +18,6 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/http/http_server.h"
-#include "common/metrics/process_metrics.h"
 #include "common/obs/audit_log.h"
 #include "common/obs/clocks.h"
 #include "common/obs/log.h"
@@ -32,7 +30,6 @@
 #include "coordinator/auth/call_gate.h"
 #include "coordinator/dispatch/fair_executor.h"
 #include "coordinator/dispatch/plan_turns.h"
-#include "coordinator/heap_trimmer.h"
 #include "coordinator/jobs/job_runner.h"
 #include "coordinator/jobs/job_upkeep.h"
 #include "coordinator/metrics/measured_job_store.h"
@@ -453,8 +450,6 @@ class Server : public CoordinatorServer {
     Mutex mutex;
     StoppableConditionVariable wake;
     const MutexLock lock(mutex);
-    HeapTrimmer trimmer(
-        {.resident_bytes = ResidentBytes, .trim = [] { malloc_trim(0); }});
     int64_t ticks = -1;  // So that the first tick sets the gauges.
     while (!stop.stop_requested()) {
       pool_.Tick();
@@ -474,8 +469,6 @@ class Server : public CoordinatorServer {
         plan_cache_.EndPeriod();
         frontier_cache_.EndPeriod();
       }
-      trimmer.Tick(executor_.num_ended(),
-                   executor_.num_running() == 0 && runner_.num_running() == 0);
       wake.WaitFor(mutex, stop, kTickInterval, [] { return false; });
     }
   }

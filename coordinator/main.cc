@@ -1,4 +1,3 @@
-#include <malloc.h>
 #include <sys/stat.h>
 
 #include <cstdint>
@@ -166,17 +165,17 @@ ABSL_FLAG(double, keep_jobs_days, 30,
           "Days until ended jobs are deleted; 0: never.");
 ABSL_FLAG(double, drain_s, 60, "Time to wait for running plans on SIGTERM.");
 
+extern "C" {
+// Settings of jemalloc. Freed pages return to the system at once, so that large
+// messages leave nothing behind. gRPC has many threads; each own heap would
+// keep free memory that the others cannot use.
+const char* malloc_conf = "narenas:4,dirty_decay_ms:0,muzzy_decay_ms:0";
+}
+
 namespace tangram {
 namespace {
 
 constexpr double kDayS = 86400;  // 24 · 60 · 60.
-// Lists of at least this size are mapped on their own, so that their memory
-// returns to the system once they are freed. glibc raises the limit to 32 MB
-// by itself, after which such lists leave holes in the heap.
-constexpr int kMappedBytes = 1 << 20;
-// Heaps for threads that allocate at once. gRPC has many threads, and glibc
-// would give each its own heap, whose free memory the others cannot use.
-constexpr int kMaxHeaps = 4;
 
 std::string Environment(const char* name) {
   const char* value = std::getenv(name);
@@ -387,8 +386,6 @@ class Failure {
 
 absl::Status RunCoordinator() {
   TANGRAM_RETURN_IF_ERROR(CheckFlags());
-  mallopt(M_MMAP_THRESHOLD, kMappedBytes);
-  mallopt(M_ARENA_MAX, kMaxHeaps);
   // Nobody else reads what tenants ask.
   umask(S_IRWXG | S_IRWXO);
   if (absl::GetFlag(FLAGS_purge_answers)) return Purge();

@@ -86,11 +86,6 @@ std::optional<ProcessFigures> ParseProcessStat(absl::string_view stat,
   return figures;
 }
 
-double ResidentBytes() {
-  const std::optional<ProcessFigures> figures = ReadProcessStat();
-  return figures.has_value() ? figures->resident_bytes : 0;
-}
-
 std::optional<ProcessFigures> ReadProcessFigures() {
   std::optional<ProcessFigures> figures = ReadProcessStat();
   if (!figures.has_value()) return figures;

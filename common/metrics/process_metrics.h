@@ -22,9 +22,6 @@ struct ProcessFigures {
 // Reads them of this process from /proc. Empty: it cannot be read.
 std::optional<ProcessFigures> ReadProcessFigures();
 
-// Returns its resident memory alone, which is quick. 0: it cannot be read.
-double ResidentBytes();
-
 // Parses /proc/self/stat (proc(5)), with the time of the machine's start, in
 // seconds since 1970, ticks a second and bytes a page. Leaves the descriptors
 // at 0.

@@ -97,7 +97,6 @@ void FairExecutor::Run(std::map<std::string, Key>::iterator key) {
   key->second.used_s += options_.now_s() - began_s;
   --key->second.num_running;
   --num_running_;
-  ++num_ended_;
   ForgetIfIdle(key);
   changed_.NotifyAll();
 }
@@ -159,11 +158,6 @@ int FairExecutor::num_running() {
 int FairExecutor::num_waiting() {
   const MutexLock lock(mutex_);
   return num_waiting_;
-}
-
-int64_t FairExecutor::num_ended() {
-  const MutexLock lock(mutex_);
-  return num_ended_;
 }
 
 }  // namespace tangram

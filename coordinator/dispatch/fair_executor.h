@@ -51,7 +51,6 @@ class FairExecutor {
 
   int num_running();
   int num_waiting();
-  int64_t num_ended();  // Jobs, since the start.
 
  private:
   struct Key {
@@ -80,7 +79,6 @@ class FairExecutor {
   std::map<std::string, Key> keys_ ABSL_GUARDED_BY(mutex_);
   int num_waiting_ ABSL_GUARDED_BY(mutex_) = 0;
   int num_running_ ABSL_GUARDED_BY(mutex_) = 0;
-  int64_t num_ended_ ABSL_GUARDED_BY(mutex_) = 0;
   JobId last_id_ ABSL_GUARDED_BY(mutex_) = 0;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;

@@ -40,7 +40,6 @@ TEST(ProcessMetricsTest, ThisProcessHasFigures) {
   EXPECT_GE(before->open_fds, 3);
   EXPECT_GE(before->max_fds, before->open_fds);
   const std::vector<char> large(64 << 20, 1);
-  EXPECT_GE(ResidentBytes(), double{1 << 20});
   const auto after = ReadProcessFigures();
   ASSERT_TRUE(after.has_value());
   EXPECT_GE(after->resident_bytes - before->resident_bytes, 60 << 20);

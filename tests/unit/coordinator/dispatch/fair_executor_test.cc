@@ -95,7 +95,6 @@ TEST_F(BusyExecutorTest, ARemovedJobDoesNotRun) {
   GoOn();
   EXPECT_TRUE(executor_.WaitUntilIdle(30));
   EXPECT_TRUE(run().empty());
-  EXPECT_EQ(executor_.num_ended(), 1);
 }
 
 TEST_F(BusyExecutorTest, AClosedOneAcceptsNothing) {
