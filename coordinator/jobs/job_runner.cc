@@ -24,6 +24,11 @@ constexpr int kLooksOfOthers = 3;
 // A delay that only puts a job behind the others of its kind.
 constexpr double kBehindOthersS = 1e-3;
 
+// Each try of a job that no worker can do costs the store some work. So tries
+// of many jobs are this far apart, and each is put off by at most so much.
+constexpr double kTriesApartS = 0.05;
+constexpr double kMostPutOffS = 50;
+
 double NowS() {
   return Seconds(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -128,8 +133,14 @@ void JobRunner::Work() {
 }
 
 std::optional<Job> JobRunner::Claim() {
-  const double left_s =
-      options_.is_able() ? 0 : kLooksOfOthers * options_.poll_interval_s;
+  const bool is_able = options_.is_able();
+  const double left_s = is_able ? 0 : kLooksOfOthers * options_.poll_interval_s;
+  if (!is_able) {
+    const MutexLock lock(mutex_);
+    changed_.WaitFor(
+        mutex_, Seconds(kTriesApartS),
+        [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !accepting_; });
+  }
   const int max_of_tenant =
       num_running() < options_.num_shared_places ? options_.max_of_tenant : 1;
   absl::StatusOr<std::optional<Job>> job =
@@ -264,12 +275,16 @@ bool JobRunner::WaitsForWorkers(const Job& job,
 // no more than a part of the time that it has waited already. The first tries
 // are close together all the same: the job may have waited for its turn, or the
 // clock may be wrong.
-double JobRunner::RetryDelayS(const Job& job) const {
+double JobRunner::RetryDelayS(const Job& job) {
   constexpr double kPartOfWait = 1. / 8;
   const double waited_s = options_.unix_now_s() - job.submitted_s;
-  return std::clamp(
+  const double own_s = std::clamp(
       std::min(kPartOfWait * waited_s, options_.retry_s * job.attempts),
       options_.retry_s, options_.max_retry_s);
+  const double now_s = NowS();
+  const double put_off_s = std::max(next_try_s_ - now_s, 0.0);
+  next_try_s_ = now_s + std::min(put_off_s + kTriesApartS, kMostPutOffS);
+  return own_s + put_off_s;
 }
 
 // Appends the reason to the progress of the job, which outlives this process

@@ -66,7 +66,8 @@ struct JobRunnerOptions {
   // back until it has waited for `max_wait_s` since it was submitted; 0: it
   // fails at once. Each time it waits for an eighth of the time since its
   // submission, but for `retry_s` at least, and at most `max_retry_s` and
-  // `retry_s` times its attempts.
+  // `retry_s` times its attempts. Many jobs wait up to a minute longer, so that
+  // their tries are 50 ms apart.
   double max_wait_s = 0;
   double retry_s = 5;
   double max_retry_s = 60;
@@ -128,7 +129,7 @@ class JobRunner {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void PutOneBack();
   bool WaitsForWorkers(const Job& job, const absl::Status& status) const;
-  double RetryDelayS(const Job& job) const;
+  double RetryDelayS(const Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TellWhyItWaits(const Running& running, const absl::Status& why);
   bool RenewLeases();
   absl::StatusOr<std::string> Result(const Job& job, Running& running);
@@ -155,6 +156,8 @@ class JobRunner {
   bool lease_thread_on_ ABSL_GUARDED_BY(mutex_) = true;
   int64_t wakes_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t num_claims_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Steady time before which no further job should ask for workers.
+  double next_try_s_ ABSL_GUARDED_BY(mutex_) = 0;
   // A thread claims a job, or waits until it is time to.
   bool is_looking_ ABSL_GUARDED_BY(mutex_) = false;
   // Numbers of the claims under way.

@@ -471,6 +471,22 @@ TEST_F(JobRunnerTest, AJobThatHasWaitedForLongAsksForWorkersLessOften) {
   }
 }
 
+TEST_F(JobRunnerTest, ManyJobsAskForWorkersOneAfterAnother) {
+  max_wait_s_ = 1e9;
+  unix_now_s_ = 1;
+  Start();
+  work_.EndWith(absl::UnavailableError("no worker offers aceso"));
+  constexpr int kNumJobs = 40;
+  for (int i = 0; i < kNumJobs; ++i) {
+    const std::string id = absl::StrCat(i);
+    Submit(id);
+    store_.Await(id, JobState::kCancelled);
+  }
+  // 40 · 0.05 s after 5 s, less what the tries took.
+  EXPECT_GT(store_.put_back().delay_s, 5);
+  EXPECT_LT(store_.put_back().delay_s, 7);
+}
+
 // It was submitted at 0, 1,000 s ago.
 TEST_F(JobRunnerTest, AJobWaitsForWorkersOnlyForItsTime) {
   max_wait_s_ = 999;
