@@ -116,6 +116,11 @@ constexpr char kTurns[] = R"(
   CREATE INDEX jobs_to_tell_of_key ON jobs (share_key, event_due_s)
     WHERE event_due_s > 0;
 )";
+// Claims read it alone, not the rows, which hold requests. Thousands may wait.
+constexpr char kWaiting[] = R"(
+  CREATE INDEX jobs_waiting ON jobs (state, share_key, priority, not_before_s,
+    deadline_s, cancel_wanted, losses, lease_until_s, owner, sequence);
+)";
 // The first version whose rows have all seals.
 constexpr int64_t kSealedFormat = 7;
 
@@ -126,7 +131,7 @@ constexpr int64_t kMaxSequence = int64_t{1} << 62;
 std::vector<std::string> Steps(const SqlDialect& dialect) {
   std::vector<std::string> steps;
   for (const char* step : {kTables, kShares, kLosses, kIndexes, kSeals,
-                           kEndSeals, kRowSeals, kSettings, kTurns}) {
+                           kEndSeals, kRowSeals, kSettings, kTurns, kWaiting}) {
     steps.push_back(absl::StrReplaceAll(
         step, {{"{sequence}", dialect.sequence}, {"{blob}", dialect.blob}}));
   }

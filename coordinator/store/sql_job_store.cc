@@ -43,17 +43,19 @@ namespace {
   " AND NOT lease_until_s BETWEEN " before " AND " now          \
   " + 86400 AND NOT EXISTS (SELECT 1 FROM jobs AS other WHERE " \
   "other.state = 1 AND " IS_LEASED("other.lease_until_s", now) ")"
-// Jobs of keys of which `owner` runs fewer than `most`, or that are more urgent
-// than all that it runs of the key.
-#define IS_OF_KEY(owner, now)                                       \
-  " FROM jobs AS mine WHERE mine.state = 1 AND mine.owner = " owner \
-  " AND " IS_LEASED("mine.lease_until_s",                           \
-                    now) " AND mine.share_key = jobs.share_key"
-#define HAS_ROOM(owner, now, most)                                       \
-  "((SELECT COUNT(*)" IS_OF_KEY(                                         \
-      owner, now) ") < " most                                            \
-                  " OR priority > (SELECT MAX(mine.priority)" IS_OF_KEY( \
-                      owner, now) "))"
+// The keys of running jobs: how many run, how many of them `owner` runs, and
+// the highest priority of these. Made once for a claim, as thousands may wait.
+#define RUNNING_KEYS(owner, now) \
+  "(SELECT share_key AS running_key, COUNT(*) AS num_running, "              \
+  "COUNT(CASE WHEN " IS_MINE(owner, now) " THEN 1 END) AS num_mine, "        \
+  "MAX(CASE WHEN " IS_MINE(owner, now) " THEN priority END) AS most_urgent " \
+  "FROM jobs WHERE state = 1 GROUP BY share_key)"
+#define IS_MINE(owner, now) \
+  "owner = " owner " AND " IS_LEASED("lease_until_s", now)
+// Jobs of keys of which the owner runs fewer than `most`, or that are more
+// urgent than all that it runs of the key.
+#define HAS_ROOM(most) \
+  "(COALESCE(num_mine, 0) < " most " OR priority > most_urgent)"
 // Jobs that may begin at the time `now`: their deadline has not passed, and
 // they were not put back for longer, unless they only begin to be cancelled.
 // More than two minutes are damage, or a clock that was set back: nobody asks
@@ -266,14 +268,16 @@ class SqlJobStore : public JobStore {
     if (is_last) values.emplace_back(now_s - left_s);
     // The order is: the share key with the fewest running jobs, priority, those
     // that were never put back for a while, age.
-    const std::string next = absl::StrCat(
-        IS_WAITING("?2") " AND " MAY_BEGIN("?2") " AND " IS_NO_SECOND_SUSPECT(
-            "?1") " AND " HAS_ROOM("?1", "?2", "?3"),
-        is_last ? " AND " IS_LEFT("?2", "?4") : "",
-        " ORDER BY (SELECT COUNT(*) FROM jobs AS other WHERE other.state = 1 "
-        "AND other.share_key = jobs.share_key), priority DESC, not_before_s, "
-        "sequence LIMIT 1");
     const char* const skip_locked = database_->dialect().skip_locked;
+    const std::string next = absl::StrCat(
+        "sequence = (SELECT sequence FROM jobs LEFT JOIN " RUNNING_KEYS(
+            "?1", "?2") " AS running ON running_key = share_key WHERE "
+        IS_WAITING("?2") " AND " MAY_BEGIN("?2") " AND " IS_NO_SECOND_SUSPECT(
+            "?1") " AND " HAS_ROOM("?3"),
+        is_last ? " AND " IS_LEFT("?2", "?4") : "",
+        " ORDER BY COALESCE(num_running, 0), priority DESC, not_before_s, "
+        "sequence LIMIT 1 ",
+        skip_locked, ")");
     const auto take = [&](Job& job) {
       // A running job whose lease ended under another owner counts as a loss.
       if (job.state == JobState::kRunning && job.owner != owner) ++job.losses;

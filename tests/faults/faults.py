@@ -159,7 +159,7 @@ class HostileWorkerJoins(Fault):
 
 class ClockJumps(Fault):
     """The coordinator's clock is wrong, by up to a year in plain text, and with
-    TLS by less than certificates last. Only with libfaketime."""
+    TLS by less than certificates last."""
 
     def begin(self):
         most_s = 3_600 if self.service.identities else 366 * 86_400
@@ -176,9 +176,9 @@ class ClockJumps(Fault):
 
 
 class ClockGoesBack(ClockJumps):
-    """Only back, and back to the right time. The kernel does not know of
-    libfaketime: waits of gRPC until a time that is ahead would last as long as
-    the clock is ahead, also after it is right again."""
+    """Only back, and back to the right time. The kernel does not know of the
+    shift: waits of gRPC until a time that is ahead would last as long as the
+    clock is ahead, also after it is right again."""
 
     def begin(self):
         self.ahead_s = -self.random.uniform(0, 3_600)
@@ -256,7 +256,7 @@ OF_OTHERS = ("worker", "link", "clients", "identities", "hostile", "clock")
 
 def kinds(service, places=tuple(ALL)):
     """Returns the faults by place. Without TLS, there are none of identities,
-    and none of the clock without libfaketime."""
+    and none of the clock if it cannot be shifted."""
     impossible = set()
     if service.identities is None:
         impossible.add("identities")

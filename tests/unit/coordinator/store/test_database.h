@@ -36,6 +36,7 @@ inline constexpr char kWithoutSettings[] = R"(
   DROP INDEX jobs_kept;
   DROP INDEX jobs_to_tell;
   DROP INDEX jobs_to_tell_of_key;
+  DROP INDEX jobs_waiting;
   DROP TABLE job_clock;
   ALTER TABLE jobs DROP COLUMN labels;
   ALTER TABLE jobs DROP COLUMN deadline_s;
