@@ -27,7 +27,7 @@ inline std::string TestName() {
   return name;
 }
 
-// Removes what formats 8 and 9 added to the tables of jobs.
+// Removes what formats 8 to 10 added to the tables of jobs.
 inline constexpr char kWithoutSettings[] = R"(
   DROP INDEX jobs_by_time;
   DROP INDEX jobs_of_key_by_time;
