@@ -84,6 +84,10 @@ absl::StatusOr<KeyPointer> RsaKey(const Json& object) {
   OSSL_PARAM_BLD_push_BN(numbers.get(), OSSL_PKEY_PARAM_RSA_N, modulus.get());
   OSSL_PARAM_BLD_push_BN(numbers.get(), OSSL_PKEY_PARAM_RSA_E, exponent.get());
   KeyPointer key = MakeKey("RSA", numbers.get());
+  // With an exponent of 1, anyone can sign.
+  if (BN_is_odd(exponent.get()) == 0 || BN_is_one(exponent.get()) == 1) {
+    return FieldError("e", "even or 1", "an odd number from 3 on");
+  }
   if (key != nullptr && EVP_PKEY_get_bits(key.get()) >= kMinRsaBits) return key;
   return FieldError("n", absl::StrCat(8 * n.size(), " bits"),
                     absl::StrCat("an RSA key of at least ", kMinRsaBits));
@@ -171,7 +175,8 @@ absl::StatusOr<JsonWebKeys> JsonWebKeys::Parse(absl::string_view json) {
     fault.Update(InField("keys", ++index, key.status()));
     if (key.ok() && key->key != nullptr) set.keys_.push_back(*std::move(key));
   }
-  if (!set.keys_.empty()) return set;
+  // An empty set withdraws all keys.
+  if (!set.keys_.empty() || document["keys"].empty()) return set;
   if (!fault.ok()) return fault;
   return FieldError("keys", "none that can be used",
                     "RSA keys for RS256 or P-256 keys for ES256");

@@ -19,8 +19,9 @@ namespace tangram {
 // does not keep a withdrawn key alive.
 class JsonWebKeys {
  public:
-  // Reads a key set. If no key can be used, returns kInvalidArgument, naming
-  // the first that is malformed: keys[1].n: ...
+  // Reads a key set, which may be empty. If it has keys but none can be used,
+  // returns kInvalidArgument, naming the first that is malformed: keys[1].n:
+  // ...
   static absl::StatusOr<JsonWebKeys> Parse(absl::string_view json);
 
   // Checks that `signature` of `text` was made with the key of this id; if

@@ -25,9 +25,12 @@ constexpr int kLooksOfOthers = 3;
 constexpr double kBehindOthersS = 1e-3;
 
 // Each try of a job that no worker can do costs the store some work. So tries
-// of many jobs are this far apart, and each is put off by at most so much.
+// of many jobs of a tenant are this far apart, and each is put off by at most
+// so much.
 constexpr double kTriesApartS = 0.05;
 constexpr double kMostPutOffS = 50;
+// After the end of its time to wait, a job tries once more.
+constexpr double kLastTryS = 0.1;
 
 double NowS() {
   return Seconds(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -47,7 +50,12 @@ bool MayPass(const absl::Status& status) {
 }  // namespace
 
 JobRunner::JobRunner(JobStore& store, JobRunnerOptions options)
-    : store_(store), options_(std::move(options)) {
+    : store_(store),
+      options_(std::move(options)),
+      tries_({.first_s = 0,
+              .apart_s = kTriesApartS,
+              .last_s = kMostPutOffS,
+              .now_s = NowS}) {
   for (int i = 0; i < options_.num_threads; ++i) {
     workers_.emplace_back([this] { Work(); });
   }
@@ -281,10 +289,8 @@ double JobRunner::RetryDelayS(const Job& job) {
   const double own_s = std::clamp(
       std::min(kPartOfWait * waited_s, options_.retry_s * job.attempts),
       options_.retry_s, options_.max_retry_s);
-  const double now_s = NowS();
-  const double put_off_s = std::max(next_try_s_ - now_s, 0.0);
-  next_try_s_ = now_s + std::min(put_off_s + kTriesApartS, kMostPutOffS);
-  return own_s + put_off_s;
+  return std::min(own_s + tries_.NextDelayS(job.share_key),
+                  options_.max_wait_s - waited_s + kLastTryS);
 }
 
 // Appends the reason to the progress of the job, which outlives this process

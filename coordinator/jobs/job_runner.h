@@ -14,6 +14,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "common/sync/mutex.h"
+#include "coordinator/jobs/retry_times.h"
 #include "coordinator/store/job_store.h"
 
 namespace tangram {
@@ -66,8 +67,8 @@ struct JobRunnerOptions {
   // back until it has waited for `max_wait_s` since it was submitted; 0: it
   // fails at once. Each time it waits for an eighth of the time since its
   // submission, but for `retry_s` at least, and at most `max_retry_s` and
-  // `retry_s` times its attempts. Many jobs wait up to a minute longer, so that
-  // their tries are 50 ms apart.
+  // `retry_s` times its attempts. Many jobs of a tenant wait up to 50 s longer,
+  // so that their tries are 50 ms apart.
   double max_wait_s = 0;
   double retry_s = 5;
   double max_retry_s = 60;
@@ -129,7 +130,7 @@ class JobRunner {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void PutOneBack();
   bool WaitsForWorkers(const Job& job, const absl::Status& status) const;
-  double RetryDelayS(const Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  double RetryDelayS(const Job& job);
   void TellWhyItWaits(const Running& running, const absl::Status& why);
   bool RenewLeases();
   absl::StatusOr<std::string> Result(const Job& job, Running& running);
@@ -144,6 +145,7 @@ class JobRunner {
 
   JobStore& store_;
   const JobRunnerOptions options_;
+  RetryTimes tries_;  // For jobs that wait for workers.
   // Whether the last call to the store failed. Logged once, not at every
   // attempt.
   std::atomic<bool> cannot_claim_ = false;
@@ -156,8 +158,6 @@ class JobRunner {
   bool lease_thread_on_ ABSL_GUARDED_BY(mutex_) = true;
   int64_t wakes_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t num_claims_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Steady time before which no further job should ask for workers.
-  double next_try_s_ ABSL_GUARDED_BY(mutex_) = 0;
   // A thread claims a job, or waits until it is time to.
   bool is_looking_ ABSL_GUARDED_BY(mutex_) = false;
   // Numbers of the claims under way.

@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "coordinator/jobs/retry_times.h"
 #include "coordinator/rpc/keyed_count.h"
-#include "coordinator/rpc/retry_times.h"
 #include "coordinator/store/job_store.h"
 
 namespace tangram {
@@ -33,7 +33,7 @@ class TenantQuota {
       : limits_(limits),
         calls_({.max_of_key = limits.max_calls}),
         watches_({.max_of_key = limits.max_watches}),
-        retry_times_(std::move(now_s)) {}
+        retry_times_({.now_s = std::move(now_s)}) {}
 
   // Counts a call until the handle is dropped. The quota must outlive the
   // handle. Returns kResourceExhausted if the tenant is at its limit.

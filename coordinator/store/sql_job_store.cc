@@ -264,19 +264,22 @@ class SqlJobStore : public JobStore {
     TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
     const bool is_last = database_->dialect().is_shared && left_s > 0;
     std::vector<SqlValue> values = {
-        owner, now_s, int64_t{max_of_key > 0 ? max_of_key : INT32_MAX}};
+        owner, now_s, int64_t{max_of_key > 0 ? max_of_key : INT32_MAX},
+        last_key_};
     if (is_last) values.emplace_back(now_s - left_s);
-    // The order is: the share key with the fewest running jobs, priority, those
-    // that were never put back for a while, age.
+    // The order is: the share key with the fewest running jobs, and of those
+    // the next after that of the last claim, so that jobs which end at once
+    // keep no other key waiting; priority; those that were never put back for a
+    // while; age.
     const char* const skip_locked = database_->dialect().skip_locked;
     const std::string next = absl::StrCat(
         "sequence = (SELECT sequence FROM jobs LEFT JOIN " RUNNING_KEYS(
             "?1", "?2") " AS running ON running_key = share_key WHERE "
         IS_WAITING("?2") " AND " MAY_BEGIN("?2") " AND " IS_NO_SECOND_SUSPECT(
             "?1") " AND " HAS_ROOM("?3"),
-        is_last ? " AND " IS_LEFT("?2", "?4") : "",
-        " ORDER BY COALESCE(num_running, 0), priority DESC, not_before_s, "
-        "sequence LIMIT 1 ",
+        is_last ? " AND " IS_LEFT("?2", "?5") : "",
+        " ORDER BY COALESCE(num_running, 0), share_key <= ?4, share_key, "
+        "priority DESC, not_before_s, sequence LIMIT 1 ",
         skip_locked, ")");
     const auto take = [&](Job& job) {
       // A running job whose lease ended under another owner counts as a loss.
@@ -293,6 +296,7 @@ class SqlJobStore : public JobStore {
           Change(next, skip_locked, values, now_s, take,
                  LeaseChange{.until_s = now_s + lease_s, .begins = true}));
       if (!taken.has_value()) return std::nullopt;
+      last_key_ = taken->job.share_key;
       if (!taken->is_damaged) return std::move(taken->job);
     }
   }
@@ -541,6 +545,7 @@ class SqlJobStore : public JobStore {
   const std::function<double()> now_s_;
   // A database that is not shared may have leases of the process before.
   bool has_old_leases_ ABSL_GUARDED_BY(mutex_) = false;
+  std::string last_key_ ABSL_GUARDED_BY(mutex_);  // The last claim's.
   JobClock clock_ ABSL_GUARDED_BY(mutex_);
   SparseWarning damaged_{"a stored job is damaged"};
   SparseWarning late_{"old jobs are deleted later"};

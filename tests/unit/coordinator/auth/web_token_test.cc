@@ -156,6 +156,12 @@ TEST(JsonWebKeysTest, NamesTheKeyAtFault) {
   EXPECT_THAT(parse("7"), invalid("keys[0].kty: missing"));
   EXPECT_THAT(parse(absl::StrCat(SigningKey::Rsa(1024).Jwk("weak"))),
               invalid("keys[0].n: 1024 bits"));
+  for (const char* e : {"AQ", "Ag"}) {  // 1 and 2: anyone could sign.
+    const std::string weak =
+        absl::StrReplaceAll(SigningKey::Rsa().Jwk("weak"), {{"AQAB", e}});
+    EXPECT_THAT(parse(weak), invalid("keys[0].e: even or 1"));
+  }
+  EXPECT_TRUE(parse("").ok());
   EXPECT_THAT(parse(R"({"kty":"EC","crv":"P-256","x":"AA","y":"AA"})"),
               invalid("keys[0].x: no point"));
   EXPECT_THAT(parse(R"({"kty":"oct","k":"c2VjcmV0"})"),

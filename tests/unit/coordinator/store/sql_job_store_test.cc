@@ -364,6 +364,26 @@ TEST_P(SqlJobStoreTest, DelaysEnd) {
   EXPECT_EQ(Claim("me"), "a");
 }
 
+// Their jobs are put back as soon as they begin, so none of them ever runs.
+TEST_P(SqlJobStoreTest, KeysTakeTurnsAlthoughNoneHasARunningJob) {
+  for (int i = 0; i < 3; ++i) {
+    for (const char* key : {"a", "b", "c"}) {
+      ASSERT_THAT(store_->Submit({.id = absl::StrCat(key, i),
+                                  .request = "plan",
+                                  .priority = key[0] == 'b' ? 5 : 0,
+                                  .share_key = key}),
+                  IsOk());
+    }
+  }
+  std::string begun;
+  for (int i = 0; i < 9; ++i) {
+    const JobLease lease = Lease("me");
+    absl::StrAppend(&begun, lease.job_id, " ");
+    ASSERT_THAT(store_->Release(lease, {.delay_s = 60}), IsOk());
+  }
+  EXPECT_EQ(begun, "a0 b0 c0 a1 b1 c1 a2 b2 c2 ");
+}
+
 TEST_P(SqlJobStoreTest, AClockThatIsSetBackDelaysNoJob) {
   Submit("a");
   ASSERT_THAT(store_->Release(Lease("me"), {.delay_s = 60}), IsOk());

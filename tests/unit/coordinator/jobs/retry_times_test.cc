@@ -1,4 +1,4 @@
-#include "coordinator/rpc/retry_times.h"
+#include "coordinator/jobs/retry_times.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@ constexpr int kTimesInAll = 1161;  // From 2 to 60 s, 0.05 s apart.
 
 TEST(RetryTimesTest, CallersOfATenantComeBackOneAfterAnother) {
   double now_s = 100;
-  RetryTimes times([&] { return now_s; });
+  RetryTimes times({.now_s = [&] { return now_s; }});
   EXPECT_DOUBLE_EQ(times.NextDelayS("a"), 2);
   EXPECT_NEAR(times.NextDelayS("a"), 2.05, 1e-9);
   EXPECT_DOUBLE_EQ(times.NextDelayS("b"), 2);
@@ -20,7 +20,7 @@ TEST(RetryTimesTest, CallersOfATenantComeBackOneAfterAnother) {
 
 TEST(RetryTimesTest, TimesThatHavePassedAreForgotten) {
   double now_s = 0;
-  RetryTimes times([&] { return now_s; });
+  RetryTimes times({.now_s = [&] { return now_s; }});
   for (int i = 0; i < 1000; ++i) times.NextDelayS("a");
   EXPECT_NEAR(times.NextDelayS("a"), 52, 1e-6);
   now_s = 60;
@@ -29,7 +29,7 @@ TEST(RetryTimesTest, TimesThatHavePassedAreForgotten) {
 }
 
 TEST(RetryTimesTest, NoCallerIsSentAwayForLong) {
-  RetryTimes times([] { return 0.0; });
+  RetryTimes times({.now_s = [] { return 0.0; }});
   double last_s = 0;
   for (int i = 0; i < kTimesInAll; ++i) last_s = times.NextDelayS("a");
   EXPECT_NEAR(last_s, 60, 0.06);
