@@ -50,12 +50,11 @@ void ApplySettings(grpc::ServerBuilder& builder) {
 }
 
 void LimitReceivedBytes(grpc::ServerBuilder& builder, int64_t max_bytes) {
-  // gRPC counts what it asks for, mostly 8 KiB and a few bytes. jemalloc takes
-  // up to a quarter more, the step between its sizes.
-  constexpr double kTakenPerAsked = 1.25;
+  // gRPC counts what it asks for, mostly 8 KiB and a few bytes, and jemalloc
+  // rounds that up. This leaves some room for the difference.
+  constexpr int64_t kParts = 16;
   grpc::ResourceQuota quota;
-  quota.Resize(
-      static_cast<size_t>(static_cast<double>(max_bytes) / kTakenPerAsked));
+  quota.Resize(static_cast<size_t>(max_bytes / kParts * (kParts - 1)));
   builder.SetResourceQuota(quota);
 }
 
