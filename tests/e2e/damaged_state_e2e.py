@@ -166,7 +166,8 @@ class DamagedStateTest(Folder):
     def test_damaged_tables_of_jobs_stop_the_coordinator(self):
         for damage, text in (
                 ("DROP TABLE events", "no such table: events;"),
-                ("ALTER TABLE jobs DROP COLUMN owner", "no such column: owner;"),
+                ("DROP INDEX jobs_waiting; ALTER TABLE jobs DROP COLUMN owner",
+                 "no such column: owner;"),
                 ("INSERT INTO sqlite_sequence VALUES "
                  "('jobs', 9223372036854775807)",
                  "jobs.sequence: 9223372036854775807; expected at most")):
@@ -174,7 +175,7 @@ class DamagedStateTest(Folder):
                 os.remove(self.jobs)
             Coordinator(state_dir=self.state).end(signal.SIGTERM)
             with contextlib.closing(sqlite3.connect(self.jobs)) as database:
-                database.execute(damage)
+                database.executescript(damage)
                 database.commit()
             self.assertIn(text, self.assert_jobs_stop_the_coordinator())
 
