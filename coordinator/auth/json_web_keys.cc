@@ -80,14 +80,14 @@ absl::StatusOr<KeyPointer> RsaKey(const Json& object) {
   TANGRAM_ASSIGN_OR_RETURN(const std::string e, Decode(object, "e"));
   const Owned<BIGNUM> modulus = Number(n);
   const Owned<BIGNUM> exponent = Number(e);
-  const Owned<OSSL_PARAM_BLD> numbers(OSSL_PARAM_BLD_new());
-  OSSL_PARAM_BLD_push_BN(numbers.get(), OSSL_PKEY_PARAM_RSA_N, modulus.get());
-  OSSL_PARAM_BLD_push_BN(numbers.get(), OSSL_PKEY_PARAM_RSA_E, exponent.get());
-  KeyPointer key = MakeKey("RSA", numbers.get());
   // With an exponent of 1, anyone can sign.
   if (BN_is_odd(exponent.get()) == 0 || BN_is_one(exponent.get()) == 1) {
     return FieldError("e", "even or 1", "an odd number from 3 on");
   }
+  const Owned<OSSL_PARAM_BLD> numbers(OSSL_PARAM_BLD_new());
+  OSSL_PARAM_BLD_push_BN(numbers.get(), OSSL_PKEY_PARAM_RSA_N, modulus.get());
+  OSSL_PARAM_BLD_push_BN(numbers.get(), OSSL_PKEY_PARAM_RSA_E, exponent.get());
+  KeyPointer key = MakeKey("RSA", numbers.get());
   if (key != nullptr && EVP_PKEY_get_bits(key.get()) >= kMinRsaBits) return key;
   return FieldError("n", absl::StrCat(8 * n.size(), " bits"),
                     absl::StrCat("an RSA key of at least ", kMinRsaBits));

@@ -144,6 +144,7 @@ std::optional<Job> JobRunner::Claim() {
   const bool is_able = options_.is_able();
   const double left_s = is_able ? 0 : kLooksOfOthers * options_.poll_interval_s;
   if (!is_able) {
+    // Jobs can only be told that they wait, so few are tried.
     const MutexLock lock(mutex_);
     changed_.WaitFor(
         mutex_, Seconds(kTriesApartS),

@@ -176,7 +176,6 @@ class DamagedStateTest(Folder):
             Coordinator(state_dir=self.state).end(signal.SIGTERM)
             with contextlib.closing(sqlite3.connect(self.jobs)) as database:
                 database.executescript(damage)
-                database.commit()
             self.assertIn(text, self.assert_jobs_stop_the_coordinator())
 
     def test_bytes_of_a_damaged_file_do_not_reach_the_terminal(self):
